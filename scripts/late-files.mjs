@@ -12,7 +12,7 @@ const PARTS = {
     /^src\/functions\/emit\/(?!slot-code)/,
     /^src\/functions\/engine\/(?!variable-marks|intrinsics)/,
     /^src\/functions\/explain\/(?:explain|package-settings|scale-in-use)\.ts$/,
-    /^src\/functions\/modules\/(?:bundled-origin|export-declarations|export-places|module-facts|module-names|module-references|package-index|package-variables|weak-files)\.ts$/,
+    /^src\/functions\/modules\/(?:bundled-origin|export-declarations|export-places|held-instances|module-facts|module-names|module-references|object-digest|package-index|package-variables|weak-files)\.ts$/,
   ],
   // Variables of modules that are not exported.
   "late-variables": [/^src\/functions\/revive\/module-variables\.ts$/],

@@ -6,6 +6,7 @@ export {
   functionState,
   hurryAccessors,
   type KeptPlace,
+  keptEntryAt,
   keptObjectAt,
   keptPlaceOf,
   makingOf,

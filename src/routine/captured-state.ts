@@ -20,6 +20,7 @@ import {
   stateSummary,
   travellerKindOf,
   type WeakCollection,
+  zodAdditions,
   zodDefinition,
 } from "../values/index.ts";
 import { PER_WORKER } from "./per-worker.ts";
@@ -184,6 +185,7 @@ class StateWalk {
     const definition = types.isProxy(value) ? undefined : zodDefinition(value);
     if (definition !== undefined) {
       this.visit(definition);
+      this.visit(zodAdditions(value));
       return;
     }
     const isUnknown = types.isProxy(value) || travellerKindOf(value) !== undefined;

@@ -29,7 +29,7 @@ export const SHARED = "shared";
 
 // The content outlives the call that needs it first.
 const encoder = new ValueEncoder(functionPort({ isLasting: true }));
-const decoder = new ValueDecoder(functionPort({ isCall: true }));
+const decoder = new ValueDecoder(functionPort({ isCall: true, isCaptured: true }));
 
 /**
  * A shared value, encoded: made here, or received from another process. Lives as long as a handle, a call under way or a

@@ -14,6 +14,7 @@ import {
   findKnown,
   foresee,
   type KeptPlace,
+  keptEntryAt,
   keptObjectAt,
   keptPlaceOf,
   makingOf,
@@ -77,10 +78,12 @@ export interface FunctionPort {
   notePrototype(prototype: object): void;
   /** Throws `ShippingError` for an instance with a property under a symbol that the receiver's class would not use. */
   refuseSymbol(instance: object, symbol: symbol): void;
-  /** Where its class keeps an instance that the receiver has, too; undefined for any other instance. */
+  /** Where its class or its package keeps an instance that the receiver has, too; undefined for any other instance. */
   keptPlaceOf?(instance: object, cls: object): KeptPlace | undefined;
-  /** The instance with these fields at such a place of this process; undefined when there is none. */
-  keptObjectAt?(cls: object, place: KeptPlace, fields: ReadonlyMap<string, unknown>): object | undefined;
+  /** The instance with the same contents at such a place of this process; undefined when there is none. */
+  keptObjectAt?(cls: object, place: KeptPlace): object | undefined;
+  /** The same for an entry, which has these fields. It is made if it is missing. */
+  keptEntryAt?(cls: object, place: KeptPlace, fields: ReadonlyMap<string, unknown>): object | undefined;
   /** The private fields of an instance, empty when it has none. */
   privatesOf(value: object): readonly PrivateState[];
   /** A new object for an instance with private fields; undefined for one that can be made as any other. */
@@ -127,6 +130,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
     keptPlaceOf: (instance, cls) => keptPlaceOf(instance, cls, policy),
     keptObjectAt,
+    keptEntryAt,
     privatesOf: (value) => privatesOf(value, policy),
     constructReturning,
     restorePrivates,

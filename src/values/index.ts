@@ -13,7 +13,7 @@ export { NotData } from "./function-nodes.ts";
 export { functionPort } from "./function-port.ts";
 export { jsonSerializer, serializerOfThrown } from "./json-values.ts";
 export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
-export { stateSummary, zodDefinition } from "./slots/index.ts";
+export { stateSummary, zodAdditions, zodDefinition } from "./slots/index.ts";
 export { setTraps } from "./traps.ts";
 export {
   registerTraveller,

@@ -24,6 +24,15 @@ const EXPECTED = {
     [true, 86_400],
     [false, 1],
   ],
+  // Some hold objects that lead back to them, belong to another class, or are exports of a package.
+  constants: [
+    [true, true, true, true],
+    [true, true, true, true],
+    [true, true, true, true],
+    [true, true, true, true],
+    [1, false, 0],
+  ],
+  changedInside: [false, 3, 2],
   // One that the program has changed is not what the worker has.
   changed: ["dark red", false, "red"],
 };

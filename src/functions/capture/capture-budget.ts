@@ -1,5 +1,15 @@
+import { statSync } from "node:fs";
 import { isReassigned, usesOuterThis } from "../emit/index.ts";
-import { afterCapture, type CodeSite, captureNumber, isQuicklyEntered, type SourceFile } from "../engine/index.ts";
+import {
+  afterCapture,
+  type CodeSite,
+  captureNumber,
+  type FunctionLocation,
+  isQuicklyEntered,
+  type SourceFile,
+  scriptUrl,
+} from "../engine/index.ts";
+import { pathOf } from "../modules/index.ts";
 import { BoundedMap, overrideFor, ShippingError, type ShippingPolicy, titleOfFunction } from "../shipment/index.ts";
 import { isModuleLevel } from "../syntax/index.ts";
 
@@ -88,6 +98,39 @@ export function isOverBudget(): boolean {
 /** Throws for a function beyond the budget of the capture under way, before it is examined. */
 export function refuseBeyondBudget(fn: object): void {
   if (isOverBudget()) throw overBudget(fn, undefined);
+}
+
+/** Taking a larger file of a package apart takes seconds, however few of its functions travel. */
+const LARGEST_FILE = 3_000_000;
+
+/** Throws `ShippingError` for a function in a file of a package that is too large to be parsed, unless that was asked for. */
+export function refuseLargeFile(fn: object, location: FunctionLocation | undefined, policy: ShippingPolicy): void {
+  const url = location === undefined ? undefined : scriptUrl(location.scriptId);
+  const name = url === undefined ? undefined : packageOf(url);
+  const size = url === undefined || name === undefined ? 0 : sizeOf(url);
+  if (
+    size <= LARGEST_FILE ||
+    name === undefined ||
+    (policy.unavailable?.size ?? 0) > 0 ||
+    overrideFor(name) === "value"
+  )
+    return;
+  throw new ShippingError(
+    `${titleOfFunction(fn)} of the package "${name}" is in a file of ${(size / 1e6).toFixed(1)} MB, and to take it apart would block this ` +
+      "process for seconds",
+    [],
+    "make the object that holds it in each worker instead, with `perWorker(() => ...)` or in a module that workers load",
+  );
+}
+
+const sizes = new BoundedMap<string, number>(4096);
+
+/** The size of a file in bytes. The text is not read: where V8 does not tell which source it has, that parses the file. */
+function sizeOf(url: string): number {
+  const path = pathOf(url);
+  const size = sizes.get(url) ?? (path === undefined ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0));
+  sizes.set(url, size);
+  return size;
 }
 
 function overBudget(fn: object, name: string | undefined): ShippingError {

@@ -29,8 +29,8 @@ import {
   type ShippingPolicy,
   titleOfFunction,
 } from "../shipment/index.ts";
-import { factsOf, hasFacts, selfContainedSite } from "../variables/index.ts";
-import { countAgain, countFunction, refuseBeyondBudget } from "./capture-budget.ts";
+import { factsOf, hasFacts, isTied, selfContainedSite } from "../variables/index.ts";
+import { countAgain, countFunction, refuseBeyondBudget, refuseLargeFile } from "./capture-budget.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
@@ -45,6 +45,7 @@ import {
   importReference,
   isAllowed,
   namedAgain,
+  referenceOf,
   universalReference,
   whyUnavailable,
 } from "./references.ts";
@@ -122,11 +123,13 @@ function remember(fn: object, policy: ShippingPolicy, isPreview: boolean): Disma
 /** True when the result for one policy is also right for another one. */
 function isAsGood({ policy: made, result }: TakenApart, wanted: ShippingPolicy): boolean {
   if (made === wanted) return true;
+  // Whether a function goes back as the original may depend on the object that holds it.
+  const isAnyHolder = wanted.holder === undefined || (wanted.destination === undefined && !dependsOnHolder(result));
   return (
     made.ship === wanted.ship &&
     made.unavailable === wanted.unavailable &&
     made.destination === wanted.destination &&
-    (wanted.holder === undefined || made.holder === wanted.holder || !dependsOnHolder(result))
+    (isAnyHolder || made.holder === wanted.holder)
   );
 }
 
@@ -152,16 +155,17 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
   const universal = universalReference(fn);
   if (universal !== undefined) return sentByReference(universal, "every process has it");
   const id = identityOf(fn);
-  if (id !== undefined && policy.destination !== undefined && policy.destination !== processId) {
-    if (id.startsWith(policy.destination))
-      return sentByReference(byName({ kind: "returning", id }), "it came from there");
+  const revived = revivedSource(fn);
+  const isBack = id !== undefined && isOrigin(id, policy);
+  if (isBack && (revived === undefined || !isTiedTo(fn, revived, policy))) {
+    return sentByReference(byName({ kind: "returning", id }), "it came from there");
   }
   const isByValue = policy.ship === "value";
   const imported = isByValue ? undefined : importReference(fn, policy);
   if (imported !== undefined) return sentByReference(byModule(fn, imported, ancestry(fn)), exportReason(imported));
-  const revived = revivedSource(fn);
-  if (revived !== undefined)
+  if (revived !== undefined) {
     return { ...sentByReference(takeRevived(fn, revived, policy), "it was sent here"), way: "value" };
+  }
   const directory = requireDirectory(fn);
   if (directory !== undefined) return sentByReference(byName({ kind: "require", directory }), "every process has it");
   try {
@@ -252,6 +256,7 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): D
     keepShipment(fn, policy, { result, site: undefined, file });
     return result;
   }
+  if (!hasFacts(fn)) refuseLargeFile(fn, source().location, policy);
   const { exported, site } = factsOf(fn, source);
   if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
     return sentByReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
@@ -333,15 +338,34 @@ function takeBound(fn: AnyFunction, bound: NonNullable<FunctionView["bound"]>): 
   return { head, dependencies: [], early: [], parts: parts.values, labels: parts.labels };
 }
 
+function isTiedTo(fn: AnyFunction, revived: RevivedSource, policy: ShippingPolicy): boolean {
+  return isTied(fn, revived, policy, (value) => referenceOf(value, policy) !== undefined);
+}
+
+/** True when the function or class with that id was made by the receiver. */
+function isOrigin(id: string, { destination }: ShippingPolicy): boolean {
+  return destination !== undefined && destination !== processId && id.startsWith(destination);
+}
+
 /** A function that was revived here travels on with its original code and its current values. */
 function takeRevived(fn: AnyFunction, revived: RevivedSource, policy: ShippingPolicy): Dismantled {
   const { code, early, pristine, kind, labels } = revived;
+  const isCopy = isOrigin(identify(fn), policy) && isTiedTo(fn, revived, policy);
+  // Where its class was defined, nothing else can make it.
+  if (isCopy && kind === "inner") {
+    throw new ShippingError(
+      `${titleOfFunction(fn)} uses private names and belongs to an object that goes back as a copy`,
+      [],
+      "write it as a method of the class, or return plain data",
+    );
+  }
   const parts = new PartsList();
   for (const [index, value] of revived.captured().entries()) parts.add(namedAgain(value, policy), labels[index] ?? "");
   const common = {
     kind,
     id: identify(fn),
     captured: parts.values.length,
+    ...(isCopy ? { isCopy } : {}),
     ...(code === undefined ? {} : { code: code.hash }),
     ...(revived.index === undefined ? {} : { index: revived.index }),
   };

@@ -1,7 +1,7 @@
 export { countedFunctions } from "./capture-budget.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason, foresee } from "./dismantle.ts";
 export { rulesVersion, watchExamined, watchFunction } from "./function-watch.ts";
-export { type KeptPlace, keptObjectAt, keptPlaceOf } from "./kept-objects.ts";
+export { type KeptPlace, keptEntryAt, keptObjectAt, keptPlaceOf } from "./kept-objects.ts";
 export { hurryAccessors } from "./live-scopes.ts";
 export { moduleVariable } from "./module-use.ts";
 export { constructReturning, privatesOf, restorePrivates } from "./private-state.ts";

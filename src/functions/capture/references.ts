@@ -4,7 +4,10 @@ import { EngineClosed, intrinsicPathOf, scriptOf, viewFunction } from "../engine
 import {
   builtinPlaceOf,
   importedAs,
+  importsOf,
+  indexAsPrototype,
   indexPrototypesOf,
+  isIndexedPrototype,
   isInPackage,
   isByInstance as isOfInstance,
   type ModuleReference,
@@ -54,7 +57,7 @@ export function byModule(
   const kind = isVariable ? "variable" : wrapper === undefined ? "module" : "wrapped";
   const isByInstance = isOfInstance(path);
   const hasShape =
-    (typeof value === "function" || isByInstance) &&
+    (typeof value === "function" || isByInstance || (typeof value === "object" && isIndexedPrototype(value))) &&
     typeof value !== "symbol" &&
     !types.isProxy(value) &&
     namesPackage(module.data);
@@ -169,10 +172,13 @@ function standInReference({ form, module, path, hasDefault, hasMembers }: StandI
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
 }
 
-/** The import that names a value, unless the receiver cannot load that module. */
+/** The import that names a value; undefined when there is none, or the receiver cannot load any such module. */
 export function importReference(value: WeakKey, policy: ShippingPolicy): ModuleReference | undefined {
   const reference = importedAs(value);
-  return reference !== undefined && isAllowed(reference, policy) ? reference : undefined;
+  if (reference === undefined || isAllowed(reference, policy)) return reference;
+  // A module that was not loaded first is no way around `shipping.byValue`.
+  if (overrideFor(reference.title) === "value") return undefined;
+  return importsOf(value).find((each) => isAllowed(each, policy));
 }
 
 /** False when the receiver cannot load the module, or when `shipping.byValue` covers it. */
@@ -261,6 +267,7 @@ function noteOwnExport(value: object): void {
 export function notePrototype(prototype: object): void {
   if (looked.has(prototype) || importedAs(prototype) !== undefined) return;
   looked.add(prototype);
+  indexAsPrototype(prototype);
   const method = methodOf(prototype);
   const path = method === undefined ? undefined : fileOf(method);
   if (path !== undefined && isInPackage(path)) indexPrototypesOf(path);

@@ -1,8 +1,15 @@
 import { basename } from "node:path";
 import { types } from "node:util";
-import { EngineClosed, type FunctionLocation, type Script, scriptOf, viewFunction } from "../engine/index.ts";
+import {
+  EngineClosed,
+  type FunctionLocation,
+  type Script,
+  scriptOf,
+  scriptUrl,
+  viewFunction,
+} from "../engine/index.ts";
 import { IS_BUNDLED, isFunction, OWN_URL } from "../shipment/index.ts";
-import { pathOf } from "./root.ts";
+import { isInPackage, pathOf } from "./root.ts";
 
 /** Where code of a bundle was before it was bundled. */
 export interface BundledOrigin {
@@ -23,9 +30,11 @@ const PACKAGE_SECTION = /^[ \t]*\/\/ (?:\S.*[\\/])?node_modules[\\/]\S+\.\w+$/m;
 export function bundledOrigin(fn: object): BundledOrigin | undefined {
   if (!isFunction(fn) || types.isProxy(fn)) return undefined;
   const location = locationOf(fn);
-  const script = location === undefined ? undefined : scriptOf(location.scriptId);
+  // A file of a package is no bundle of the program. Its source may be large.
+  if (location === undefined || isInPackage(pathOf(scriptUrl(location.scriptId) ?? "") ?? "")) return undefined;
+  const script = scriptOf(location.scriptId);
   const path = script === undefined ? undefined : pathOf(script.url);
-  if (location === undefined || script?.source === undefined || path === undefined) return undefined;
+  if (script?.source === undefined || path === undefined) return undefined;
   const bundle = basename(path);
   if (PACKAGE_SECTION.test(script.source)) return { bundle, module: sectionAt(script, script.source, location.line) };
   return IS_BUNDLED && path === pathOf(OWN_URL) ? { bundle, module: undefined } : undefined;

@@ -157,9 +157,10 @@ function readExport(exports: object, name: string): unknown {
   }
 }
 
-// A variable, or a member of one, as an arrow function, as a function, or, by swc, as a getter of an object.
+// A variable, or a member of one, as an arrow function, as a function, or, by swc, as a getter of an object. webpack writes
+// `() => (/* reexport */ name)`.
 const READER =
-  /^(?:\(\)\s*=>\s*(?:\{\s*try\s*\{\s*return\s+)?|(?:function|get\s+(?:[\w$]+|"[^"]*"))\s*\(\)\s*\{\s*return\s+)(?!(?:this|arguments)\b)([A-Za-z_$][\w$]*)(?:\.([\w$]+)|\[([\w$]+)\])?;?\s*\}?(?:\s*catch\s*\{\s*\}\s*;?\s*\})?$/;
+  /^(?:\(\)\s*=>\s*(?:\{\s*try\s*\{\s*return\s+)?|(?:function|get\s+(?:[\w$]+|"[^"]*"))\s*\(\)\s*\{\s*return\s+)(?:\(?\s*\/\*[\w\s]+\*\/\s*)?(?!(?:this|arguments)\b)([A-Za-z_$][\w$]*)(?:\.([\w$]+)|\[([\w$]+)\])?\)?;?\s*\}?(?:\s*catch\s*\{\s*\}\s*;?\s*\})?$/;
 
 /** True for the getter that a transpiler makes for an export: `() => name`. Other getters are not run. */
 export function isReader(get: unknown): get is () => unknown {

@@ -12,6 +12,7 @@ export { isReader, type ModuleReference, readBy } from "./export-places.ts";
 export { shapeOf } from "./export-shape.ts";
 export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
 export { isByInstance, stepFrom } from "./export-steps.ts";
+export { heldAt, heldBeside, heldInstance, memberOf } from "./held-instances.ts";
 export { importFrom } from "./import-from.ts";
 export { noteLoaded, noteOpened, noteShipped, openedAs, shippedExport } from "./known-names.ts";
 export { isAsLoaded } from "./loaded-file.ts";
@@ -21,6 +22,7 @@ export {
   exportFrom,
   exportOf,
   importedAs,
+  importsOf,
   isWholeModule,
   noteExport,
   noteImport,
@@ -29,13 +31,15 @@ export {
   requiredExport,
   requiredModule,
 } from "./module-references.ts";
+export { digestOf, hasOnlyFields } from "./object-digest.ts";
 export {
+  indexAsPrototype,
   indexExports,
   indexImports,
   indexImportsOf,
   indexPrototypesOf,
+  isIndexedPrototype,
   isOfPackage,
-  memberOf,
 } from "./package-index.ts";
 export { isPackageVariable } from "./package-variables.ts";
 export { importResolve, resolveUserModule } from "./resolve-module.ts";

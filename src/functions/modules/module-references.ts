@@ -11,6 +11,7 @@ import {
   type ModuleReference,
   placeInExports,
 } from "./export-places.ts";
+import { memberOf } from "./held-instances.ts";
 import {
   asNamespace,
   moduleOf,
@@ -22,7 +23,7 @@ import {
   titleOfPath,
   userModule,
 } from "./module-names.ts";
-import { indexExports, indexedExport, indexPrototypesOf, memberOf } from "./package-index.ts";
+import { indexExports, indexedExport, indexPrototypesOf, otherExports } from "./package-index.ts";
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, importerOf, isInPackage, pathOf } from "./root.ts";
 
@@ -143,6 +144,12 @@ export function isWholeModule(value: object): boolean {
 /** The reference to a value from an import declaration or from the package that exports it; undefined without one. */
 export function importedAs(value: WeakKey): ModuleReference | undefined {
   return imported.get(value) ?? indexedExport(value);
+}
+
+/** All such references, that of `importedAs` first: a receiver may lack one of the packages, or what the program added to it. */
+export function importsOf(value: WeakKey): readonly ModuleReference[] {
+  const all = [imported.get(value), indexedExport(value), ...otherExports(value)];
+  return all.filter((each) => each !== undefined);
 }
 
 /** The export of a function in the module that defines it, itself or wrapped; undefined when there is none. */

@@ -13,9 +13,10 @@ import {
 } from "../engine/index.ts";
 import { type Dependency, IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
 import { builtinPlaceOf } from "./builtin-modules.ts";
-import { isReader, type ModuleReference } from "./export-places.ts";
+import type { ModuleReference } from "./export-places.ts";
 import { OF_EVERY_FUNCTION } from "./export-shape.ts";
 import { INHERITED, symbolsOf } from "./export-steps.ts";
+import { memberOf, noteHeld } from "./held-instances.ts";
 import { importFrom } from "./import-from.ts";
 import {
   noteEntry,
@@ -34,12 +35,40 @@ import { entryPath, importerOf, isInPackage, pathOf } from "./root.ts";
  */
 
 const indexed = new WeakMap<WeakKey, ModuleReference>();
+/** Where other packages export the same value. */
+const others = new WeakMap<WeakKey, ModuleReference[]>();
+const MOST_OTHERS = 3;
+/** Plain objects among the exports. They are data, unless instances inherit from them. */
+const plain = new WeakMap<object, ModuleReference>();
+const prototypes = new WeakSet<object>();
 const MAX_DEPTH = 3;
 const MAX_MEMBERS = 10_000;
 
 /** Where a package exports a function, its prototype, a namespace or a symbol; undefined for values that are not indexed. */
 export function indexedExport(value: WeakKey): ModuleReference | undefined {
   return indexed.get(value);
+}
+
+/**
+ * Where other packages export a value that has been indexed. A package may extend what it takes from another one and
+ * exports again, so a receiver that has loaded only the other one lacks something.
+ */
+export function otherExports(value: WeakKey): readonly ModuleReference[] {
+  return others.get(value) ?? [];
+}
+
+/** Says that instances inherit from an object. Then it is code of the package that exports it, such as `numeral.fn`. */
+export function indexAsPrototype(prototype: object): void {
+  const reference = plain.get(prototype);
+  if (reference !== undefined && !indexed.has(prototype)) {
+    indexed.set(prototype, reference);
+    prototypes.add(prototype);
+  }
+}
+
+/** True for such an object. */
+export function isIndexedPrototype(value: object): boolean {
+  return prototypes.has(value);
 }
 
 /**
@@ -54,11 +83,14 @@ export function indexExports(exports: unknown, module: Dependency, title: string
   let left = MAX_MEMBERS;
   const note = (value: WeakKey, path: readonly string[]): boolean => {
     left -= 1;
-    if (left < 0 || indexed.has(value)) return false;
-    indexed.set(value, { module, path, title, wrapper: undefined });
-    return true;
+    if (left < 0) return false;
+    const known = indexed.get(value);
+    const reference = { module, path, title, wrapper: undefined };
+    if (known === undefined) indexed.set(value, reference);
+    else if (known.module.hash !== module.hash) noteOther(value, reference);
+    return known === undefined;
   };
-  const visit = (value: unknown, path: readonly string[]): void => {
+  const visit = (value: unknown, path: readonly string[], holder?: object): void => {
     if (typeof value === "symbol") {
       if (only === undefined && Symbol.keyFor(value) === undefined) note(value, path);
     } else if (typeof value === "function") {
@@ -75,14 +107,22 @@ export function indexExports(exports: unknown, module: Dependency, title: string
       }
     } else if (typeof value === "object" && value !== null) {
       // Other objects are data: the program may have changed them.
-      if (types.isModuleNamespaceObject(value) ? note(value, path) : isPlain(value)) enter(value, path);
-      else if (!types.isProxy(value)) instances.push([value, path]);
+      if (types.isModuleNamespaceObject(value)) {
+        if (note(value, path)) enter(value, path);
+      } else if (isPlain(value)) {
+        if (path.length > 0 && !plain.has(value)) plain.set(value, { module, path, title, wrapper: undefined });
+        enter(value, path);
+      } else if (!types.isProxy(value)) {
+        instances.push([value, path]);
+        if (holder !== undefined) noteHeld(value, holder, path);
+      }
     }
   };
   const enter = (holder: object, path: readonly string[]): void => {
     if (path.length >= MAX_DEPTH || types.isProxy(holder)) return;
     for (const key of Object.getOwnPropertyNames(holder)) {
-      if (typeof holder !== "function" || !OF_EVERY_FUNCTION.has(key)) visit(memberOf(holder, key), [...path, key]);
+      if (typeof holder !== "function" || !OF_EVERY_FUNCTION.has(key))
+        visit(memberOf(holder, key), [...path, key], holder);
     }
   };
   visit(exports, []);
@@ -90,6 +130,12 @@ export function indexExports(exports: unknown, module: Dependency, title: string
   // After the exports: an exported class is named by its export.
   for (const [wrapper, prototype, path] of behind) noteWrapped(wrapper, prototype, path, note);
   for (const [instance, path] of instances) notePrototypes(instance, path, note);
+}
+
+function noteOther(value: WeakKey, reference: ModuleReference): void {
+  const known = others.get(value) ?? [];
+  if (known.length >= MOST_OTHERS || known.some(({ module }) => module.hash === reference.module.hash)) return;
+  others.set(value, [...known, reference]);
 }
 
 /** Notes the class behind an exported wrapper, such as a Proxy of the class, that has the prototype of the class. */
@@ -148,17 +194,6 @@ function isPlain(value: object): boolean {
   if (types.isProxy(value)) return false;
   const prototype = Reflect.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;
-}
-
-/** A member of an object, without running code of users; undefined for an export that is not initialised yet. */
-export function memberOf(holder: object, key: string): unknown {
-  try {
-    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
-    return isReader(descriptor?.get) ? Reflect.get(holder, key) : descriptor?.value;
-  } catch {
-    // Not initialised yet.
-    return undefined;
-  }
 }
 
 const seen = new Set<string>();

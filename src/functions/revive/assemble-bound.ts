@@ -1,5 +1,5 @@
 import { type Assembled, noteRevived, type PlainData } from "../shipment/index.ts";
-import { applyNameAndLength, completeFunction, foreignId, returning } from "./assemble-code.ts";
+import { type Arrival, applyNameAndLength, completeFunction, foreignId, returning } from "./assemble-code.ts";
 
 type Callable = (...args: unknown[]) => unknown;
 
@@ -11,7 +11,7 @@ function isCallable(value: unknown): value is Callable {
  * Makes a bound function. Its target and arguments may refer back to it, so it is bound to a stand-in that finds
  * target, receiver and arguments once they exist.
  */
-export function assembleBound(head: { readonly [key: string]: PlainData }, isCall: boolean): Assembled {
+export function assembleBound(head: { readonly [key: string]: PlainData }, { isCall, isCaptured }: Arrival): Assembled {
   const original = isCall ? undefined : returning(head);
   if (original !== undefined) return original;
   let held: readonly unknown[] = [];
@@ -36,6 +36,7 @@ export function assembleBound(head: { readonly [key: string]: PlainData }, isCal
     home: undefined,
     index: undefined,
     privates: undefined,
+    isPassed: isCall && !isCaptured,
   });
   return {
     value,

@@ -24,8 +24,9 @@ type Head = { readonly [key: string]: PlainData };
 
 const DONE = (): void => {};
 
-/** The original of a function that this process sent out, if it still exists. */
+/** The original of a function that this process sent out, if it still exists, and if it comes back without objects. */
 export function returning(head: Head): Assembled | undefined {
+  if (head["isCopy"] === true) return undefined;
   const id = String(head["id"]);
   const original = isOwnId(id) ? identified(id) : undefined;
   return original === undefined ? undefined : { value: original, complete: DONE };
@@ -37,12 +38,15 @@ export function foreignId(head: Head): string | undefined {
   return isOwnId(id) ? undefined : id;
 }
 
-/**
- * Makes a function from its code.
- *
- * @param isCall - functions in a call are copies, also in the process that made them
- */
-export function assembleFunction(head: Head, isCall: boolean): Assembled {
+/** How a function arrives: functions in a call are copies, also in the process that made them. */
+export interface Arrival {
+  readonly isCall: boolean;
+  /** It was captured by the code of the call, and not passed. */
+  readonly isCaptured: boolean;
+}
+
+/** Makes a function from its code. */
+export function assembleFunction(head: Head, { isCall, isCaptured }: Arrival): Assembled {
   const original = isCall ? undefined : returning(head);
   if (original !== undefined) return original;
   const existing = existingConstructor(head);
@@ -75,6 +79,7 @@ export function assembleFunction(head: Head, isCall: boolean): Assembled {
     home: usesSuper ? () => Reflect.getPrototypeOf(holder) : undefined,
     index: undefined,
     privates: undefined,
+    isPassed: isCall && !isCaptured,
   });
   return { value, complete: (parts) => fillFunction(instance, head, parts) };
 }
@@ -233,7 +238,7 @@ function completeClass(instance: CodeInstance, head: Head, parts: readonly unkno
 }
 
 /** A function that can only be made inside a class that was revived here. */
-export function assembleInner(head: Head, early: readonly unknown[], isCall: boolean): Assembled {
+export function assembleInner(head: Head, early: readonly unknown[], { isCall, isCaptured }: Arrival): Assembled {
   const [cls] = early;
   const instance = typeof cls === "function" ? revivedSource(cls)?.instance : undefined;
   // Where its class was defined, only the class itself could make another one.
@@ -257,6 +262,7 @@ export function assembleInner(head: Head, early: readonly unknown[], isCall: boo
     home: undefined,
     index,
     privates: undefined,
+    isPassed: isCall && !isCaptured,
   });
   return {
     value,

@@ -45,7 +45,7 @@ function found(value: WeakKey | undefined, what: string): Assembled {
 export function assemble(
   head: PlainData,
   early: readonly unknown[],
-  { isCall = false }: ShippingPolicy = {},
+  { isCall = false, isCaptured = false }: ShippingPolicy = {},
 ): Assembled {
   if (!isRecord(head)) throw new TypeError("the head of a function is malformed");
   switch (head["kind"]) {
@@ -80,13 +80,13 @@ export function assemble(
     case "live-variable":
       return assembleVariable(head, head["kind"] === "live-variable");
     case "bound":
-      return assembleBound(head, isCall);
+      return assembleBound(head, { isCall, isCaptured });
     case "function":
-      return assembleFunction(head, isCall);
+      return assembleFunction(head, { isCall, isCaptured });
     case "member":
       return assembleMember(head, early);
     case "inner":
-      return assembleInner(head, early, isCall);
+      return assembleInner(head, early, { isCall, isCaptured });
     case "require":
       return found(requireIn(String(head["directory"])), "require");
     case "class":

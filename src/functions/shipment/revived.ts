@@ -44,6 +44,8 @@ export interface RevivedSource {
   readonly privates: PrivateAccess | undefined;
   /** For a class: instances may return to where it was defined, private fields too. */
   readonly isQuiet?: boolean;
+  /** For a function: a caller has passed it, so that what it captured is a copy for one call. */
+  readonly isPassed?: boolean;
 }
 
 /** Reaches the private members of a revived class. */

@@ -107,6 +107,8 @@ export interface ShippingPolicy {
   readonly destination?: string;
   /** A call arrives: a function that this process sent out is made again, and is not the original. */
   readonly isCall?: boolean;
+  /** What arrives is code with what it captured, and not something that a caller has passed. */
+  readonly isCaptured?: boolean;
   /** For values whose receiver cannot ask for more later: whether it has the shared value of that hash. */
   readonly holds?: (hash: string) => boolean;
   /** The payload outlives the call that needs it first. */

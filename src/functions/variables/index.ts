@@ -5,4 +5,5 @@ export { factsOf, hasFacts, selfContainedSite, usesReceiver } from "./function-f
 export { givesGenerator } from "./lowered-generators.ts";
 export { constructQuietly, isQuietClass, type PrivateWriter, privateWriterOf } from "./quiet-classes.ts";
 export { onlyReads } from "./read-only-use.ts";
+export { isTied } from "./tied-functions.ts";
 export { collectionAt, type Findings, findCollections, type Way, type Weak } from "./weak-search.ts";

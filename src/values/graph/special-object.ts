@@ -37,7 +37,7 @@ const HAS_PROPERTIES = 8;
 const HAS_PRIVATES = 16;
 const INTEGRITY_SHIFT = 5;
 const INTEGRITY_MASK = 3;
-/** Its class keeps it: the receiver uses its own. */
+/** Its class or its package keeps it: the receiver uses its own. */
 const KEPT = 128;
 
 const NO_PRIVATES: readonly PrivateState[] = [];
@@ -66,17 +66,19 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   const mayHavePrivates = !isDefault || (state === ordinaryState && hasMethods(properties));
   const privates = mayHavePrivates ? orRefuse(value, () => writer.port.privatesOf(value)) : NO_PRIVATES;
 
-  const kept =
-    state === ordinaryState && origin !== undefined && privates.length === 0 && isValueObject(properties, integrity)
+  const found =
+    state === ordinaryState && origin !== undefined && privates.length === 0
       ? orRefuse(value, () => writer.port.keptPlaceOf?.(value, origin))
       : undefined;
+  const isEntry = found?.place === "entry";
+  const kept = isEntry && !isValueObject(properties, integrity) ? undefined : found;
 
   let flags = integrity << INTEGRITY_SHIFT;
   if (kept !== undefined) flags |= KEPT;
   if (shown === null) flags |= PROTOTYPE_NULL;
   else if (origin !== undefined) flags |= PROTOTYPE_OF_CLASS;
   else if (!isDefault) flags |= PROTOTYPE_VALUE;
-  if (properties.length > 0 && kept === undefined) flags |= HAS_PROPERTIES;
+  if (properties.length > 0 && (kept === undefined || !isEntry)) flags |= HAS_PROPERTIES;
   if (privates.length > 0) flags |= HAS_PRIVATES;
   const later = writer.depth >= INLINE_DEPTH;
   if (later) flags |= LATER;
@@ -215,10 +217,15 @@ function hasOnlyPrimitives(value: object): boolean {
   });
 }
 
-function writeKept(writer: GraphWriter, { place, name, key }: KeptPlace, fields: readonly KeyedProperty[]): void {
-  writer.string(place);
-  writer.string(name);
-  writer.value(key);
+/** Writes where an object is kept. The fields of an entry come with that, those of other objects in the usual way. */
+function writeKept(writer: GraphWriter, kept: KeptPlace, fields: readonly KeyedProperty[]): void {
+  writer.string(kept.place);
+  writer.string(kept.name);
+  if (kept.place !== "entry") {
+    writer.string(kept.digest);
+    return;
+  }
+  writer.value(kept.key);
   writer.varint(fields.length);
   for (const { key: field, property } of fields) {
     writer.string(String(field));
@@ -226,15 +233,21 @@ function writeKept(writer: GraphWriter, { place, name, key }: KeptPlace, fields:
   }
 }
 
-/** Reads an object that its class keeps: the one that this process has, or a copy. */
+/** Reads an object that is kept: the one that this process has, or a copy. */
 function readKept(reader: GraphReader, origin: unknown, prototype: object): object {
-  const place = reader.text() === "static" ? "static" : "entry";
+  const place = reader.text();
   const name = reader.text();
-  const key = reader.value();
+  const cls = typeof origin === "function" ? origin : undefined;
+  if (place === "static" || place === "export") {
+    const kept: KeptPlace = { place, name, key: undefined, digest: reader.text() };
+    const own = cls === undefined ? undefined : reader.port.keptObjectAt?.(cls, kept);
+    if (own !== undefined) reader.keep(own);
+    return own ?? Object.create(prototype);
+  }
+  const kept: KeptPlace = { place: "entry", name, key: reader.value(), digest: "" };
   const fields = new Map<string, unknown>();
   for (let left = reader.count(2); left > 0; left--) fields.set(reader.text(), reader.value());
-  const own =
-    typeof origin === "function" ? reader.port.keptObjectAt?.(origin, { place, name, key }, fields) : undefined;
+  const own = cls === undefined ? undefined : reader.port.keptEntryAt?.(cls, kept, fields);
   if (own !== undefined) {
     reader.keep(own);
     return own;

@@ -4,4 +4,4 @@ export { close, EXTENSIBLE, integrityCode } from "./integrity.ts";
 export type { InternalState } from "./internal-state.ts";
 export { internalStateNumbered, internalStateOf, stateSummary } from "./internal-states.ts";
 export { isOpenProperty, type KeyedProperty, readProperties, writeProperties } from "./properties.ts";
-export { zodDefinition } from "./zod-state.ts";
+export { zodAdditions, zodDefinition } from "./zod-state.ts";

@@ -90,6 +90,8 @@ export class ExecutorSession implements ShareSession, TurnTaker {
   /** How many early aborts there are, plus the steps for generators that do not exist yet. */
   #earlyFrames = 0;
   readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
+  /** For the code of routines, with what it captured. */
+  readonly #codeDecoder = new ValueDecoder(functionPort({ isCall: true, isCaptured: true }));
   readonly #outcomes: OutcomeSender;
   readonly received: ReceivedDependencies;
   readonly #shares: ThreadShares;
@@ -157,7 +159,7 @@ export class ExecutorSession implements ShareSession, TurnTaker {
     const number = frame.integer(RouteField.number);
     this.#dropRoute(frame.integer(RouteField.replaces));
     this.#dropRoute(number);
-    const routine = new RemoteRoutine(frame, this.decoder, this.received);
+    const routine = new RemoteRoutine(frame, this.#codeDecoder, this.received);
     this.announce(1, routine.bytes);
     this.routes.set(number, routine);
   }
