@@ -35,7 +35,14 @@ export function hurryAccessors(): void {
 
 /** True for a function whose scopes the engine has to show again, since its variables may have changed. */
 export function isReadAgain(fn: object): boolean {
-  return readBefore.has(fn) && knownLiveVariables(fn) === undefined;
+  const known = readBefore.get(fn);
+  return known !== undefined && !hasAccessors(fn, known);
+}
+
+/** True when all variables that may have changed can be read without the engine. */
+function hasAccessors(fn: object, { changing }: ReadBefore): boolean {
+  const live = knownLiveVariables(fn);
+  return live !== undefined && changing.every((name) => live.has(name));
 }
 
 /** Remembers the variables in the scopes of a function, for the next time. */
@@ -58,13 +65,14 @@ export function noteRead(
 }
 
 /**
- * The scopes of a function as they are now. After some calls they are read by accessors that the engine has made once,
- * which takes microseconds instead of a tenth of a millisecond.
+ * The scopes of a function as they are now. Once there are accessors they are read by those, which takes microseconds
+ * instead of a tenth of a millisecond. After some calls they are made for that.
  */
 export function scopesOf(fn: object, site: CodeSite, source: () => FunctionView): readonly ScopeView[] {
   const known = readBefore.get(fn);
   const isHurried = hurried !== undefined && hurried === captureNumber();
-  if (known === undefined || (known.times < TIMES_BEFORE_ACCESSORS && !isHurried)) return source().scopes;
+  if (known === undefined) return source().scopes;
+  if (!hasAccessors(fn, known) && known.times < TIMES_BEFORE_ACCESSORS && !isHurried) return source().scopes;
   const live = liveVariables(fn, site, known.changing);
   if (live === undefined) {
     known.times = Number.NEGATIVE_INFINITY;
@@ -75,5 +83,5 @@ export function scopesOf(fn: object, site: CodeSite, source: () => FunctionView)
     const get = (): unknown => live.get(name)?.get();
     Object.defineProperty(variables, name, { get, enumerable: true });
   }
-  return [{ description: "Closure", variables }];
+  return [{ description: "Closure", variables, isPartial: true }];
 }

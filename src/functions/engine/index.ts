@@ -14,6 +14,7 @@ export {
 } from "./inspector-session.ts";
 export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal, loadedByNode } from "./intrinsics.ts";
 export {
+  adoptLiveVariable,
   evaluateInside,
   isQuicklyEntered,
   knownLiveVariables,

@@ -18,6 +18,8 @@ export interface ScopeView {
   readonly variables: Readonly<Record<string, unknown>>;
   /** The owner of the mark in one of the variables, if there is one. */
   readonly mark?: object | undefined;
+  /** It was not read from the engine: it has only the variables that one function uses, and shows no marks. */
+  readonly isPartial?: boolean;
 }
 
 /** Tells a variable that is not initialised from one that holds `undefined`. */

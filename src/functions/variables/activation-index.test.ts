@@ -55,3 +55,15 @@ it("takes the scopes of two functions from the engine together", () => {
   const taken = post.mock.calls.filter(([method]) => String(method) === "Runtime.callFunctionOn");
   expect(taken.length).toBeLessThan(30);
 });
+
+it("needs the engine no more for functions whose variable one of them has made readable", () => {
+  const counters = Array.from({ length: 5 }, counter);
+  const functions = counters.flat();
+  const before = cellsOf(functions);
+  for (const [index, [raise]] of counters.entries()) for (let times = 0; times < index; times++) raise?.();
+  const post = vi.spyOn(inspector.Session.prototype, "post");
+  const cells = cellsOf(functions);
+  expect(post).not.toHaveBeenCalled();
+  expect(cells).toEqual(before);
+  expect(cells.map((cell) => cell?.v)).toEqual(counters.flatMap((each, index) => each.map(() => index)));
+});

@@ -1,4 +1,5 @@
 import {
+  adoptLiveVariable,
   type CodeSite,
   captureNumber,
   liveVariables,
@@ -36,16 +37,17 @@ export class Activation {
   /** Set when it turned out to be the same as another one. */
   same: Activation | undefined;
   readonly #members: Member[] = [];
-  #live: VariableAccess | undefined;
+  #live: { readonly name: string; readonly access: VariableAccess } | undefined;
 
   add({ fn, site, binding }: Captor): void {
     this.#members.push({ fn: new WeakRef(fn), site, name: binding.name });
+    if (this.#live?.name === binding.name) adoptLiveVariable(fn, binding.name, this.#live.access);
   }
 
   /** Marks one of its variables until the end of the capture; false when none can be assigned to. */
   mark(): boolean {
     this.#live ??= this.#findVariable();
-    return this.#live !== undefined && markVariable(this.#live, this);
+    return this.#live !== undefined && markVariable(this.#live.access, this);
   }
 
   /** The functions that are known to belong to it. */
@@ -56,11 +58,11 @@ export class Activation {
     }
   }
 
-  #findVariable(): VariableAccess | undefined {
+  #findVariable(): { name: string; access: VariableAccess } | undefined {
     for (const { fn, site, name } of this.#members) {
       const member = fn.deref();
-      const live = member === undefined ? undefined : liveVariables(member, site, [name])?.get(name);
-      if (live !== undefined) return live;
+      const access = member === undefined ? undefined : liveVariables(member, site, [name])?.get(name);
+      if (access !== undefined) return { name, access };
     }
     return undefined;
   }
@@ -80,7 +82,8 @@ export class ActivationIndex {
   #unmarked: Activation[] = [];
 
   /** The activation whose variable a function captured. Throws `ShippingError` when that is uncertain. */
-  find(captor: Captor): Activation {
+  find(found: Captor): Activation {
+    const captor = found.scopes[0]?.isPartial === true ? lookAgain(found) : found;
     const marked = activationIn(captor.scopes);
     if (marked !== undefined) return this.#join(marked, captor);
     const fresh = freshObject(captor);
@@ -121,6 +124,11 @@ export class ActivationIndex {
       return activation !== undefined;
     });
   }
+}
+
+/** A captor with the scopes that the engine shows: they have marks, and variables that the function does not use. */
+function lookAgain(captor: Captor): Captor {
+  return { ...captor, scopes: scopesFrom(viewFunction(captor.fn).scopes, captor.binding.name) };
 }
 
 /** The activation of the mark in a scope. */
