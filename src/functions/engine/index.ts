@@ -23,6 +23,7 @@ export {
 } from "./live-variables.ts";
 export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
+export { mayBeRunning } from "./running-code.ts";
 export { listedUrls, loadedUrls, type Script, scriptFrom, scriptOf, scriptUrl } from "./scripts.ts";
 export { positionOf, type SourceFile, sourceFileOf } from "./source-file.ts";
 export {

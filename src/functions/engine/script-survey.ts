@@ -94,6 +94,7 @@ function sourceMapOf(source: string): string | undefined {
 
 /** True when a comment may give the script another name. In a string, as in the code of template engines, it does not. */
 function namesItself(source: string, program: Program): boolean {
+  if (!source.includes("sourceURL=")) return false;
   for (const { index } of source.matchAll(/\/\/[#@](?=.*sourceURL=)/g)) {
     const { type } = innermostAt(program, { start: index, end: index + 1 });
     if (type !== "Literal" && type !== "TemplateElement") return true;
