@@ -1,17 +1,16 @@
 export { type CodeSite, type FreeName, siteAt, siteOf } from "./code-site.ts";
-export { type PrivateField, viewPrivates, viewPromise } from "./hidden-state.ts";
 export {
   type BoundView,
-  EngineClosed,
   type FunctionLocation,
   type FunctionView,
-  foreseeObjects,
   readVariable,
   type ScopeView,
   UNINITIALISED,
   viewBoundFunctions,
   viewFunction,
-} from "./inspector-session.ts";
+} from "./function-views.ts";
+export { type PrivateField, viewPrivates, viewPromise } from "./hidden-state.ts";
+export { EngineClosed, foreseeObjects, hasDebugger } from "./inspector-session.ts";
 export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal, loadedByNode } from "./intrinsics.ts";
 export {
   adoptLiveVariable,
