@@ -1,5 +1,6 @@
 import inspector from "node:inspector";
-import { afterEach, expect, it, vi } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { dismantle, foresee } from "../capture/index.ts";
 import { asOneCapture } from "../engine/index.ts";
 import { Cell } from "../shipment/index.ts";
@@ -66,4 +67,64 @@ it("needs the engine no more for functions whose variable one of them has made r
   expect(post).not.toHaveBeenCalled();
   expect(cells).toEqual(before);
   expect(cells.map((cell) => cell?.v)).toEqual(counters.flatMap((each, index) => each.map(() => index)));
+});
+
+describe("in later captures", () => {
+  /** For each function, those that share its cell. */
+  const groups = (functions: readonly (() => unknown)[]): (() => unknown)[][] => {
+    const cells = cellsOf(functions);
+    return functions.map((_, index) => functions.filter((_fn, other) => cells[other] === cells[index]));
+  };
+  const expected = (functions: readonly (() => unknown)[], counters: (() => unknown)[][]): (() => unknown)[][] =>
+    functions.map((fn) => {
+      const own = counters.find((each) => each.includes(fn));
+      return functions.filter((other) => own?.includes(other));
+    });
+
+  it("functions share a cell as they share variables, whichever were captured together before", () => {
+    const counters = Array.from({ length: 4 }, counter);
+    let seed = 1;
+    const random = (below: number): number => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed % below;
+    };
+    for (let round = 0; round < 150; round++) {
+      if (round % 10 === 0) counters.push(counter());
+      const functions = counters.flat().filter(() => random(4) === 0);
+      functions.sort(() => random(3) - 1);
+      if (random(5) === 0) for (const [raise] of counters) raise?.();
+      expect(groups(functions)).toEqual(expected(functions, counters));
+    }
+    const all = counters.flat();
+    expect(groups(all)).toEqual(expected(all, counters));
+  });
+
+  it("functions that come one by one need no debugger", async () => {
+    cellsOf([counter()[1] ?? counter]);
+    await setImmediate();
+    const post = vi.spyOn(inspector.Session.prototype, "post");
+    const counters = Array.from({ length: 10 }, counter);
+    for (const [raise, read, isRaised] of counters) {
+      for (const fn of [read, isRaised, read]) expect(cellsOf([fn ?? counter])).toEqual([new Cell(0)]);
+      raise?.();
+    }
+    expect(post.mock.calls.map(([method]) => String(method))).not.toContain("Debugger.enable");
+  });
+
+  it("functions share a cell when what is beside their variable was not initialised at first", () => {
+    const captured: (Cell | undefined)[][] = [];
+    const make = (): (() => unknown)[] => {
+      let total = 0;
+      const raise = (): number => (total += 1);
+      captured.push(cellsOf([raise]));
+      const state = { unit: "m" };
+      const show = (): string => `${total} ${state.unit}`;
+      captured.push(cellsOf([raise, show]), cellsOf([show, raise]));
+      return [raise, show];
+    };
+    const [first, second] = [make(), make()];
+    for (const [one, other] of captured.filter(({ length }) => length > 1)) expect(one).toBe(other);
+    const functions = [...first, ...second];
+    expect(groups(functions)).toEqual(expected(functions, [first, second]));
+  });
 });
