@@ -128,3 +128,70 @@ describe("in later captures", () => {
     expect(groups(functions)).toEqual(expected(functions, [first, second]));
   });
 });
+
+describe("an object that each activation makes", () => {
+  type Pair = [read: () => unknown, raise: () => unknown];
+  const shared = new Map();
+  const fresh: Record<string, () => Pair> = {
+    "an object": () => {
+      let total = 0;
+      const beside = { unit: "m" };
+      return [() => [total, beside], () => (total += 1)];
+    },
+    "a map": () => {
+      let total = 0;
+      const beside = new Map([["unit", "m"]]);
+      return [() => [total, beside], () => (total += 1)];
+    },
+    "a pattern": () => {
+      let total = 0;
+      const beside = /m/;
+      return [() => [total, beside], () => (total += 1)];
+    },
+    "a class": () => {
+      let total = 0;
+      class Beside {}
+      return [() => [total, Beside], () => (total += 1)];
+    },
+  };
+  const others: Record<string, () => Pair> = {
+    "an object of another function": () => {
+      let total = 0;
+      const beside = Object(shared);
+      return [() => [total, beside], () => (total += 1)];
+    },
+    "what a variable with a usual name makes": () => {
+      let total = 0;
+      const Map = function () {
+        return shared;
+      } as unknown as new () => object;
+      const beside = new Map();
+      return [() => [total, beside], () => (total += 1)];
+    },
+    "an object that is wrapped": () => {
+      let total = 0;
+      const beside = new Object(shared);
+      return [() => [total, beside], () => (total += 1)];
+    },
+  };
+
+  it.each([...Object.entries(fresh), ...Object.entries(others)])(
+    "tells activations apart, or does not: %s",
+    (_, make) => {
+      const [first, second] = [make(), make()];
+      const [one, other, third, fourth] = cellsOf([...first, ...second]);
+      expect(one).toBeInstanceOf(Cell);
+      expect(one).toBe(other);
+      expect(third).toBe(fourth);
+      expect(third).not.toBe(one);
+    },
+  );
+
+  it.each(Object.entries(fresh))("makes the debugger unnecessary: %s", async (_, make) => {
+    cellsOf(make());
+    await setImmediate();
+    const post = vi.spyOn(inspector.Session.prototype, "post");
+    cellsOf([...make(), ...make()]);
+    expect(post.mock.calls.map(([method]) => String(method))).not.toContain("Debugger.enable");
+  });
+});
