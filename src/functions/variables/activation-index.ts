@@ -88,6 +88,9 @@ export class ActivationIndex {
   readonly #met = new Set<Activation>();
   /** How many of them an earlier capture has met: it has found those to be different. */
   readonly #metBefore = new Map<number, number>();
+  /** Those whose variables were not read, and the others by what their variables hold. */
+  #unread = 0;
+  #byValues = new ValueTree();
   #isMarking = false;
   /** Those that cannot be marked. */
   #unmarked: Activation[] = [];
@@ -113,7 +116,9 @@ export class ActivationIndex {
       if (earlier !== undefined && earlier !== activation) earlier.same = activation;
       return this.#meet(activation);
     }
-    if (this.#met.size > 0 && !this.#isMarking) {
+    const alike = this.#isMarking ? undefined : this.#byValues.at(captor.scopes[0]);
+    // Activations whose variables hold other values are other ones.
+    if (alike !== undefined && (alike.isTaken || this.#unread > 0)) {
       this.#isMarking = true;
       for (const each of this.#met) this.#mark(each);
       const shown = activationIn(lookAgain(captor).scopes);
@@ -127,7 +132,7 @@ export class ActivationIndex {
       activation.same = same;
       return join(same, captor, earlier);
     }
-    return this.#meet(activation);
+    return this.#meet(activation, alike);
   }
 
   #begin(): void {
@@ -142,6 +147,8 @@ export class ActivationIndex {
   #forget(): void {
     this.#met.clear();
     this.#metBefore.clear();
+    this.#unread = 0;
+    this.#byValues = new ValueTree();
     this.#isMarking = false;
     this.#unmarked = [];
   }
@@ -151,9 +158,11 @@ export class ActivationIndex {
     return this.#met.size === 0 || captures.some((capture) => this.#metBefore.get(capture) === this.#met.size);
   }
 
-  #meet(activation: Activation): Activation {
+  #meet(activation: Activation, values?: ValueTree): Activation {
     if (this.#met.has(activation)) return activation;
     this.#met.add(activation);
+    if (values === undefined) this.#unread += 1;
+    else values.isTaken = true;
     for (const capture of activation.captures) {
       this.#metBefore.set(capture, (this.#metBefore.get(capture) ?? 0) + 1);
     }
@@ -167,6 +176,26 @@ export class ActivationIndex {
 
   #mark(activation: Activation): void {
     if (!activation.mark()) this.#unmarked.push(activation);
+  }
+}
+
+/** Finds scopes whose variables hold the same values. */
+class ValueTree {
+  /** There is such a scope. */
+  isTaken = false;
+  readonly #branches = new Map<unknown, ValueTree>();
+
+  at(scope: ScopeView | undefined): ValueTree {
+    let found: ValueTree = this;
+    if (scope === undefined) return found;
+    for (const name of Object.keys(scope.variables)) found = found.#branch(readVariable(scope, name, UNINITIALISED));
+    return found;
+  }
+
+  #branch(value: unknown): ValueTree {
+    const branch = this.#branches.get(value) ?? new ValueTree();
+    this.#branches.set(value, branch);
+    return branch;
   }
 }
 
