@@ -101,36 +101,47 @@ let asking: number | undefined;
 let asked = 0;
 
 /**
- * Reads variables around a function as they are now. It asks the engine, which takes a tenth of a millisecond, and some
- * times that in the large scopes of packages. After some calls, and while the debugger is on anyway, it makes accessors.
- * Undefined when the capture under way has asked for too many functions already.
+ * Tells whether variables around a function hold these values. It asks the engine, which takes a tenth of a millisecond,
+ * and some times that in the large scopes of packages. After some calls, and while the debugger is on anyway, it makes
+ * accessors. Undefined when the capture under way has asked for too many functions already.
  */
-export function variableReader(
+export function variableCheck(
   fn: object,
   site: CodeSite,
   names: readonly string[],
-): (() => readonly unknown[]) | undefined {
+  held: readonly unknown[],
+): (() => boolean) | undefined {
   const capture = captureNumber();
   if (capture !== asking) asked = 0;
   asking = capture;
   asked += 1;
   if (asked > MOST_ASKED) return undefined;
   let times = 0;
+  let accessors: readonly VariableAccess[] | undefined;
   return () => {
+    if (accessors !== undefined) return hold(accessors, held);
     const isTime = times === TIMES_BEFORE_ACCESSORS || (times === 0 && hasDebugger());
     times += 1;
     const live = accessorsFor(fn, names) ?? (isTime ? liveVariables(fn, site, names) : undefined);
-    if (live !== undefined) return names.map((name) => readLive(live.get(name)));
+    if (live !== undefined) {
+      accessors = names.flatMap((name) => live.get(name) ?? []);
+      return hold(accessors, held);
+    }
     const { scopes } = viewFunction(fn);
-    return names.map((name) => readIn(scopes, name));
+    return names.every((name, index) => Object.is(readIn(scopes, name), held[index]));
   };
 }
 
-function readLive(access: VariableAccess | undefined): unknown {
+/** This is done at each call, so it makes no lists. */
+function hold(accessors: readonly VariableAccess[], held: readonly unknown[]): boolean {
   try {
-    return access?.get();
+    for (let index = 0; index < held.length; index += 1) {
+      if (!Object.is(accessors[index]?.get(), held[index])) return false;
+    }
+    return true;
   } catch {
-    return UNINITIALISED;
+    // Not initialised yet.
+    return false;
   }
 }
 

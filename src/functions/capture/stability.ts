@@ -5,7 +5,7 @@ import { factsOf, hasFacts, onlyReads, usesAltered } from "../variables/index.ts
 import type { CapturedValue } from "./captured-values.ts";
 import { STANDARD_KEYS } from "./describe-function.ts";
 import { dismantleWithReason } from "./dismantle.ts";
-import { variableReader } from "./live-scopes.ts";
+import { variableCheck } from "./live-scopes.ts";
 import { Borrowed, SharedExport } from "./references.ts";
 
 /**
@@ -140,9 +140,8 @@ function askedReading(fn: object, changing: readonly CapturedValue[]): readonly 
   if (changing.some(({ name }) => site.free.get(name)?.binding === undefined)) return undefined;
   const names = changing.map(({ name }) => name);
   const held = changing.map(({ value }) => (value instanceof Cell ? value.v : value));
-  const read = variableReader(fn, site, names);
-  const isSame = (): boolean => read?.().every((value, index) => Object.is(value, held[index])) === true;
-  return isSame() ? [{ read: isSame, value: true }] : undefined;
+  const isSame = variableCheck(fn, site, names, held);
+  return isSame?.() === true ? [{ read: isSame, value: true }] : undefined;
 }
 
 /** Undefined for a variable that cannot be read in place, or for which another value travels. */
