@@ -88,7 +88,7 @@ afterAll(() => rm(scratch, { recursive: true }));
 const programs = [
   ["names-cases.mjs", 29],
   ["functions-cases.mjs", 56],
-  ["bindings-cases.mjs", 38],
+  ["bindings-cases.mjs", 42],
   ["classes-cases.mjs", 43],
   ["modules-cases.mjs", 74],
   ["commonjs-cases.cjs", 22],

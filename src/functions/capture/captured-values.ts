@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { isReassigned, isRevivedSlot, isUsedInWith, reassignmentOf, staysUndefined } from "../emit/index.ts";
+import { isLeft, isReassigned, isRevivedSlot, isUsedInWith, reassignmentOf, staysUndefined } from "../emit/index.ts";
 import { type CodeSite, type FreeName, intrinsicPathOf, sourceFileOf } from "../engine/index.ts";
 import {
   builtinExports,
@@ -268,9 +268,10 @@ function isSettled(site: CodeSite, binding: Binding | undefined, value: unknown)
     if (isImmutable(value)) return liveImport(script, imported.source, imported.imported) === undefined;
     return value !== undefined && isConstantImport(script, imported.source, imported.imported);
   }
-  if (binding !== undefined && reassignmentOf(binding, site.file) !== "never") return false;
+  const isUnassigned = binding === undefined || reassignmentOf(binding, site.file) === "never";
   // A `var` is undefined until its declaration has run.
-  return binding?.kind !== "var" || value !== undefined || staysUndefined(binding);
+  if (isUnassigned && (binding?.kind !== "var" || value !== undefined || staysUndefined(binding))) return true;
+  return binding !== undefined && isLeft(binding, site.file);
 }
 
 /** An imported function or namespace rarely changes; an imported number may be a counter. */

@@ -1,5 +1,6 @@
 import { liveVariables } from "../engine/index.ts";
 import {
+  type AnyFunction,
   type ChangeCheck,
   isFunction,
   isNotedConstructor,
@@ -81,18 +82,25 @@ class FunctionWatch {
   /** Undefined when a variable cannot be read in place. */
   #variables(fn: object, captured: readonly CapturedValue[], policy: ShippingPolicy): ChangeCheck[] | undefined {
     if (!isFunction(fn) || captured.every(({ isFixed }) => isFixed)) return [];
-    if (!hasFacts(fn) || ++this.#accessors > MOST_ACCESSORS) return undefined;
-    const { site } = factsOf(fn);
-    const inScopes = captured.filter(({ name, isFixed }) => !isFixed && site.free.get(name)?.binding !== undefined);
-    if (inScopes.length > 0) {
-      const names = inScopes.map(({ name }) => name);
-      if (liveVariables(fn, site, names) === undefined) return undefined;
+    if (!hasFacts(fn)) return undefined;
+    let { variables } = functionState(fn, policy);
+    if (variables === undefined) {
+      this.#accessors += 1;
+      if (this.#accessors > MOST_ACCESSORS || !makeReadable(fn, captured)) return undefined;
+      variables = functionState(fn, policy).variables;
     }
-    const { variables } = functionState(fn, policy);
     return variables?.map(
       ({ read, value }) =>
         () =>
           Object.is(read(), value),
     );
   }
+}
+
+/** Makes accessors for the variables of a function that may change; false when it cannot be entered. */
+function makeReadable(fn: AnyFunction, captured: readonly CapturedValue[]): boolean {
+  const { site } = factsOf(fn);
+  const inScopes = captured.filter(({ name, isFixed }) => !isFixed && site.free.get(name)?.binding !== undefined);
+  const names = inScopes.map(({ name }) => name);
+  return names.length > 0 && liveVariables(fn, site, names) !== undefined;
 }

@@ -5,6 +5,7 @@ import { factsOf, hasFacts, onlyReads, usesAltered } from "../variables/index.ts
 import type { CapturedValue } from "./captured-values.ts";
 import { STANDARD_KEYS } from "./describe-function.ts";
 import { dismantleWithReason } from "./dismantle.ts";
+import { variableCheck } from "./live-scopes.ts";
 import { Borrowed, SharedExport } from "./references.ts";
 
 /**
@@ -92,15 +93,14 @@ export function functionState(fn: object, policy: ShippingPolicy = {}): Function
     return { way, early, parts, cells: [], variables: [], assigns: false, readOnly: NONE, mayBeAltered: false };
   }
   const changing = captured.filter(({ isFixed }) => !isFixed);
-  const readings = changing.map((each) => readingOf(fn, each));
+  const variables = hasPrivateStatics(head) ? undefined : readingsOf(fn, changing);
   const readOnly = readOnlyParts(fn, captured, shipment);
-  const isReadable = !hasPrivateStatics(head) && readings.every((reading) => reading !== undefined);
   return {
     way,
     early,
     parts,
     cells: changing.flatMap(({ value }) => (value instanceof Cell ? [value] : [])),
-    variables: isReadable ? readings.filter((reading) => reading !== undefined) : undefined,
+    variables,
     assigns: changing.some(({ name, kind }) => kind === "cell" && assignsTo(fn, name)),
     readOnly,
     mayBeAltered:
@@ -125,6 +125,23 @@ function readOnlyParts(
     return isRead && place < Number(head["captured"]) ? place : -1;
   });
   return new Set(places.filter((place) => place >= 0));
+}
+
+/** Undefined when some of the variables cannot be read. */
+function readingsOf(fn: object, changing: readonly CapturedValue[]): readonly VariableReading[] | undefined {
+  const readings = changing.flatMap((each) => readingOf(fn, each) ?? []);
+  return readings.length === changing.length ? readings : askedReading(fn, changing);
+}
+
+/** One reading for all variables of a function that the engine has to be asked about. */
+function askedReading(fn: object, changing: readonly CapturedValue[]): readonly VariableReading[] | undefined {
+  if (!isFunction(fn) || !hasFacts(fn)) return undefined;
+  const { site } = factsOf(fn);
+  if (changing.some(({ name }) => site.free.get(name)?.binding === undefined)) return undefined;
+  const names = changing.map(({ name }) => name);
+  const held = changing.map(({ value }) => (value instanceof Cell ? value.v : value));
+  const isSame = variableCheck(fn, site, names, held);
+  return isSame?.() === true ? [{ read: isSame, value: true }] : undefined;
 }
 
 /** Undefined for a variable that cannot be read in place, or for which another value travels. */

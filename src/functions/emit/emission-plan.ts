@@ -1,5 +1,5 @@
 import type { AnyNode, VariableDeclarator } from "acorn";
-import type { CodeSite, FreeName, SourceFile } from "../engine/index.ts";
+import { type CodeSite, type FreeName, mayBeRunning, type SourceFile } from "../engine/index.ts";
 import { type Binding, childrenOf, isClassNode, isFunctionNode, type Reference, type Scope } from "../syntax/index.ts";
 import { ambientLetter, isRevivedSlot } from "./ambient-names.ts";
 
@@ -47,6 +47,16 @@ function findReassignment(binding: Binding, { source, analysis }: SourceFile): R
 function codeScope(scope: Scope): Scope {
   const isOfSameCode = scope.kind === "block" || scope.kind === "catch" || scope.kind === "with";
   return isOfSameCode && scope.parent !== undefined ? codeScope(scope.parent) : scope;
+}
+
+/**
+ * True when the code that declares a variable has run to its end, so that it does not assign to it any more. A function
+ * that is not on the stack has, unless it can be resumed.
+ */
+export function isLeft({ scope }: Binding, { script }: SourceFile): boolean {
+  const { kind, node } = codeScope(scope);
+  if ((kind !== "function" && kind !== "arrow") || !isFunctionNode(node)) return false;
+  return node.async !== true && node.generator !== true && !mayBeRunning(script.url);
 }
 
 /** True for a variable that is assigned to by functions that captured it. */

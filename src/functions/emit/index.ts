@@ -1,6 +1,7 @@
 export { ambientLetter, isRevivedSlot } from "./ambient-names.ts";
 export {
   type EmissionPlan,
+  isLeft,
   isOwnName,
   isReassigned,
   isUsedInWith,

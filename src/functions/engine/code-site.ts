@@ -9,7 +9,7 @@ import {
   type Reference,
   type Scope,
 } from "../syntax/index.ts";
-import type { FunctionLocation } from "./inspector-session.ts";
+import type { FunctionLocation } from "./function-views.ts";
 import { type SourceFile, sourceFileOf, textRangeOf, unitAt } from "./source-file.ts";
 
 /** A name that a piece of code uses and does not declare. */

@@ -1,19 +1,19 @@
 export { type CodeSite, type FreeName, siteAt, siteOf } from "./code-site.ts";
-export { type PrivateField, viewPrivates, viewPromise } from "./hidden-state.ts";
 export {
   type BoundView,
-  EngineClosed,
   type FunctionLocation,
   type FunctionView,
-  foreseeObjects,
   readVariable,
   type ScopeView,
   UNINITIALISED,
   viewBoundFunctions,
   viewFunction,
-} from "./inspector-session.ts";
+} from "./function-views.ts";
+export { type PrivateField, viewPrivates, viewPromise } from "./hidden-state.ts";
+export { EngineClosed, foreseeObjects, hasDebugger } from "./inspector-session.ts";
 export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal, loadedByNode } from "./intrinsics.ts";
 export {
+  adoptLiveVariable,
   evaluateInside,
   isQuicklyEntered,
   knownLiveVariables,
@@ -22,6 +22,7 @@ export {
 } from "./live-variables.ts";
 export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
+export { mayBeRunning } from "./running-code.ts";
 export { listedUrls, loadedUrls, type Script, scriptFrom, scriptOf, scriptUrl } from "./scripts.ts";
 export { positionOf, type SourceFile, sourceFileOf } from "./source-file.ts";
 export {

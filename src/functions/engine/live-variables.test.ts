@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type CodeSite, siteAt } from "./code-site.ts";
-import { viewFunction, withFreshDebugger } from "./inspector-session.ts";
+import { viewFunction } from "./function-views.ts";
+import { withFreshDebugger } from "./inspector-session.ts";
 import { liveVariables, outerReceiver } from "./live-variables.ts";
 import { asOneCapture, markVariable } from "./variable-marks.ts";
 

@@ -33,6 +33,15 @@ export function knownLiveVariables(fn: object): Accessors | undefined {
   return known.get(fn);
 }
 
+/**
+ * Lets a function use an accessor that was made inside another one. Both must have captured the same variable of the
+ * same activation.
+ */
+export function adoptLiveVariable(fn: object, name: string, access: VariableAccess): void {
+  const existing = known.get(fn);
+  if (existing?.has(name) !== true) known.set(fn, new Map([...(existing ?? []), [name, access]]));
+}
+
 /** The `this` of an arrow function; undefined when the function cannot be entered. */
 export function outerReceiver(fn: object, site: CodeSite): { readonly value: unknown } | undefined {
   if (isQuicklyEntered(site) && worksQuickly()) {

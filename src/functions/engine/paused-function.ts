@@ -3,16 +3,8 @@ import { isMainThread } from "node:worker_threads";
 import type { AnyNode, FunctionExpression } from "acorn";
 import { childrenOf, isClassNode, isFunctionNode } from "../syntax/index.ts";
 import type { CodeSite } from "./code-site.ts";
-import {
-  attempt,
-  type FunctionLocation,
-  inspect,
-  listening,
-  liveValue,
-  viewFunction,
-  withDebugger,
-  withRemoteObject,
-} from "./inspector-session.ts";
+import { type FunctionLocation, viewFunction } from "./function-views.ts";
+import { attempt, inspect, listening, liveValue, withDebugger, withRemoteObject } from "./inspector-session.ts";
 import { IS_MAIN_REALM } from "./intrinsics.ts";
 
 /** A function that was entered and stopped before its first statement. */

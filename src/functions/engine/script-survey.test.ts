@@ -56,6 +56,8 @@ describe("the source of a script is taken from its file", () => {
   it("but not when it names another source, or may not be what Node took it for", () => {
     const origin = vi.spyOn(performance, "timeOrigin", "get").mockReturnValue(Date.now() + 60_000);
     expect(readSurveyed(surveyed(file("a.mjs", "1;\n//# sourceURL=b.mjs\n")))).toBeUndefined();
+    expect(readSurveyed(surveyed(file("f.mjs", "`//# sourceURL=${1 //# sourceURL=b.mjs\n}`")))).toBeUndefined();
+    expect(readSurveyed(surveyed(file("g.mjs", "'//# sourceURL=' + `//# sourceURL=${1}`")))).toBeDefined();
     expect(readSurveyed(surveyed(file("b.mjs", "1;\n//# sourceMappingURL=b.map\n2;\n")))).toBeUndefined();
     expect(readSurveyed(surveyed(file("c.mjs", "1;\n//# sourceMappingURL=c.map\n")))?.sourceMapUrl).toBe("c.map");
     expect(readSurveyed(surveyed(file("d.js", "1;\n")))).toBeUndefined();

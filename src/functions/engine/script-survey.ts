@@ -5,7 +5,7 @@ import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AnyNode, Program } from "acorn";
 import { OWN_URL } from "../shipment/index.ts";
-import { childrenOf, isClassNode, isFunctionNode, parseSource } from "../syntax/index.ts";
+import { childrenOf, isClassNode, isFunctionNode, isWithin, parseSource, type Range } from "../syntax/index.ts";
 import { inspect } from "./inspector-session.ts";
 import type { Script } from "./scripts.ts";
 
@@ -53,7 +53,7 @@ export function readSurveyed({ id, url, functions }: SurveyedScript): (Script & 
     const sourceMapUrl = sourceMapOf(source);
     if (sourceMapUrl === undefined) return undefined;
     const program = parseSource(source, isModule);
-    if (!agrees(functions, source, program)) return undefined;
+    if (namesItself(source, program) || !agrees(functions, source, program)) return undefined;
     return { id, url, isModule, startLine: 0, startColumn: 0, sourceMapUrl, source, program };
   } catch {
     // No file, or none that can be parsed.
@@ -85,11 +85,26 @@ function inspectable(exports: unknown): unknown {
 
 /** The URL of the source map. Empty when there is none; undefined when V8 may find another one. */
 function sourceMapOf(source: string): string | undefined {
-  if (source.includes("sourceURL=") || source.startsWith("\u{feff}")) return undefined;
+  if (source.startsWith("\u{feff}")) return undefined;
   const mentioned = source.split("sourceMappingURL=").length - 1;
   if (mentioned === 0) return "";
   const [, url] = /\n\/\/# sourceMappingURL=(\S+)\s*$/.exec(source) ?? [];
   return mentioned === 1 ? url : undefined;
+}
+
+/** True when a comment may give the script another name. In a string, as in the code of template engines, it does not. */
+function namesItself(source: string, program: Program): boolean {
+  if (!source.includes("sourceURL=")) return false;
+  for (const { index } of source.matchAll(/\/\/[#@](?=.*sourceURL=)/g)) {
+    const { type } = innermostAt(program, { start: index, end: index + 1 });
+    if (type !== "Literal" && type !== "TemplateElement") return true;
+  }
+  return false;
+}
+
+function innermostAt(node: AnyNode, place: Range): AnyNode {
+  for (const child of childrenOf(node)) if (isWithin(place, child)) return innermostAt(child, place);
+  return node;
 }
 
 /** Whether every function that V8 lists is where the source has one, and the source is as long as V8's. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, it, vi } from "vitest";
-import { viewFunction } from "./inspector-session.ts";
+import { viewFunction } from "./function-views.ts";
 import { scriptFrom, scriptOf } from "./scripts.ts";
 import { asOneCapture } from "./variable-marks.ts";
 

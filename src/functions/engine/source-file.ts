@@ -1,7 +1,7 @@
 import type { AnyNode, Program } from "acorn";
 import { BoundedMap } from "../shipment/index.ts";
 import { analyzeScopes, type CodeUnit, isClassNode, parseSource, type ScopeAnalysis } from "../syntax/index.ts";
-import type { FunctionLocation } from "./inspector-session.ts";
+import type { FunctionLocation } from "./function-views.ts";
 import { type Script, scriptOf } from "./scripts.ts";
 
 /** A parsed script, with its names resolved. */

@@ -1,16 +1,38 @@
 import type { AnyNode } from "acorn";
-import type { CodeSite } from "../engine/index.ts";
-import { type Binding, type CodeUnit, childrenOf, isFunctionNode, isWithin } from "../syntax/index.ts";
+import { type CodeSite, intrinsicPathOf } from "../engine/index.ts";
+import {
+  type Binding,
+  type CodeUnit,
+  childrenOf,
+  isClassNode,
+  isFunctionNode,
+  isWithin,
+  type Scope,
+} from "../syntax/index.ts";
 
 /** True for a variable that gets a new object each time its scope is entered, and no other value after that. */
 export function isFreshInEachActivation({ kind, declaration, writes, scope }: Binding): boolean {
   // The variables in the head of a loop are copied from one iteration to the next.
   if (writes.length > 0 || scope.node.type === "ForStatement") return false;
-  if (kind === "function") return true;
+  if (kind === "function" || kind === "class") return true;
   if (kind !== "const" || declaration?.type !== "VariableDeclarator" || declaration.id.type !== "Identifier")
     return false;
-  const { init } = declaration;
-  return init != null && (isFunctionNode(init) || init.type === "ObjectExpression" || init.type === "ArrayExpression");
+  return declaration.init != null && isNewObject(declaration.init, scope);
+}
+
+/** Constructors of the engine, which never return an object that was there before. */
+const CONSTRUCTORS: ReadonlySet<string> = new Set(["Array", "Date", "Map", "Object", "Set", "WeakMap", "WeakSet"]);
+
+function isNewObject(node: AnyNode, scope: Scope): boolean {
+  if (isFunctionNode(node) || isClassNode(node)) return true;
+  if (node.type === "ObjectExpression" || node.type === "ArrayExpression") return true;
+  if (node.type === "Literal") return node.regex !== undefined && node.regex !== null;
+  if (node.type !== "NewExpression" || node.callee.type !== "Identifier") return false;
+  const { name } = node.callee;
+  // `new Object(value)` returns the value.
+  if (!CONSTRUCTORS.has(name) || (name === "Object" && node.arguments.length > 0)) return false;
+  const value: unknown = Reflect.get(globalThis, name);
+  return scope.lookup(name) === undefined && typeof value === "function" && intrinsicPathOf(value) === name;
 }
 
 /**

@@ -1,4 +1,6 @@
 import {
+  adoptLiveVariable,
+  afterCapture,
   type CodeSite,
   captureNumber,
   liveVariables,
@@ -35,17 +37,22 @@ export class Activation {
   readonly cells = new Map<string, Cell>();
   /** Set when it turned out to be the same as another one. */
   same: Activation | undefined;
+  /** The last captures that have met it. */
+  captures: readonly number[] = [];
+  /** A variable beside it will hold an object that no other activation has, but is not initialised yet. */
+  isEarly = false;
   readonly #members: Member[] = [];
-  #live: VariableAccess | undefined;
+  #live: { readonly name: string; readonly access: VariableAccess } | undefined;
 
   add({ fn, site, binding }: Captor): void {
     this.#members.push({ fn: new WeakRef(fn), site, name: binding.name });
+    if (this.#live?.name === binding.name) adoptLiveVariable(fn, binding.name, this.#live.access);
   }
 
   /** Marks one of its variables until the end of the capture; false when none can be assigned to. */
   mark(): boolean {
     this.#live ??= this.#findVariable();
-    return this.#live !== undefined && markVariable(this.#live, this);
+    return this.#live !== undefined && markVariable(this.#live.access, this);
   }
 
   /** The functions that are known to belong to it. */
@@ -56,90 +63,176 @@ export class Activation {
     }
   }
 
-  #findVariable(): VariableAccess | undefined {
+  #findVariable(): { name: string; access: VariableAccess } | undefined {
     for (const { fn, site, name } of this.#members) {
       const member = fn.deref();
-      const live = member === undefined ? undefined : liveVariables(member, site, [name])?.get(name);
-      if (live !== undefined) return live;
+      const access = member === undefined ? undefined : liveVariables(member, site, [name])?.get(name);
+      if (access !== undefined) return { name, access };
     }
     return undefined;
   }
 }
 
+const MOST_CAPTURES = 4;
+
 /**
- * Tells the activations of one lexical scope apart. The engine shows what a scope holds but not which scope it is. So
- * this looks for an object that each activation makes again. Without such an object, it leaves a mark in a variable of
- * each known activation, and the scopes of the next function show the mark. So each function has to be examined only
- * once.
+ * Tells the activations of one lexical scope apart, as far as functions of one capture have them. The engine shows what
+ * a scope holds but not which scope it is. So this looks for an object that each activation makes again. Without such an
+ * object, it leaves a mark in a variable of each activation that the capture has met, and the scopes of the next
+ * function show the mark. So each function has to be examined only once, and none if there is only one activation.
  */
 export class ActivationIndex {
   readonly #byFreshObject = new WeakMap<object, Activation>();
-  #known: WeakRef<Activation>[] = [];
-  /** The capture in which all known activations have been marked, and the activations that could not be. */
-  #markedIn: number | undefined;
+  #capture: number | undefined;
+  /** The activations that the capture under way has met. They are different. */
+  readonly #met = new Set<Activation>();
+  /** How many of them an earlier capture has met: it has found those to be different. */
+  readonly #metBefore = new Map<number, number>();
+  /** Those whose variables were not read, and the others by what their variables hold. */
+  #unread = 0;
+  #byValues = new ValueTree();
+  #isMarking = false;
+  /** Those that cannot be marked. */
   #unmarked: Activation[] = [];
 
-  /** The activation whose variable a function captured. Throws `ShippingError` when that is uncertain. */
-  find(captor: Captor): Activation {
+  /**
+   * The activation whose variable a function captured. Throws `ShippingError` when that is uncertain.
+   *
+   * @param known - what was found for the function in an earlier capture
+   */
+  find(found: Captor, known?: Activation): Activation {
+    this.#begin();
+    const earlier = known === undefined ? undefined : resolve(known);
+    if (earlier !== undefined && this.#met.has(earlier)) return earlier;
+    if (earlier !== undefined && !earlier.isEarly && this.#isOther(earlier)) return this.#meet(earlier);
+    const captor = found.scopes[0]?.isPartial === true ? lookAgain(found) : found;
     const marked = activationIn(captor.scopes);
-    if (marked !== undefined) return this.#join(marked, captor);
+    if (marked !== undefined) return join(marked, captor, earlier);
     const fresh = freshObject(captor);
-    if (fresh !== undefined) {
-      const activation = this.#byFreshObject.get(fresh) ?? new Activation();
+    if (typeof fresh === "object" || typeof fresh === "function") {
+      const activation = this.#byFreshObject.get(fresh) ?? earlier ?? new Activation();
       this.#byFreshObject.set(fresh, activation);
-      return activation;
+      activation.isEarly = false;
+      if (earlier !== undefined && earlier !== activation) earlier.same = activation;
+      return this.#meet(activation);
     }
-    if (this.#known.length > 0 && this.#markedIn !== captureNumber()) {
-      this.#markAll();
-      const shown = activationIn(scopesFrom(viewFunction(captor.fn).scopes, captor.binding.name));
-      if (shown !== undefined) return this.#join(shown, captor);
+    const alike = this.#isMarking ? undefined : this.#byValues.at(captor.scopes[0]);
+    // Activations whose variables hold other values are other ones.
+    if (alike !== undefined && (alike.isTaken || this.#unread > 0)) {
+      this.#isMarking = true;
+      for (const each of this.#met) this.#mark(each);
+      const shown = activationIn(lookAgain(captor).scopes);
+      if (shown !== undefined) return join(shown, captor, earlier);
     }
-    const activation = new Activation();
-    activation.add(captor);
+    const activation = earlier ?? new Activation();
+    if (earlier === undefined) activation.add(captor);
+    activation.isEarly = fresh === UNINITIALISED;
     const same = this.#unmarked.length === 0 ? undefined : findUnmarked(captor, activation, this.#unmarked);
     if (same !== undefined) {
       activation.same = same;
-      return this.#join(same, captor);
+      return join(same, captor, earlier);
     }
-    this.#known.push(new WeakRef(activation));
-    // The first one is marked when a second function is found; after that more are likely.
-    if (this.#markedIn === captureNumber() && !activation.mark()) this.#unmarked.push(activation);
-    return activation;
+    return this.#meet(activation, alike);
   }
 
-  #join(activation: Activation, captor: Captor): Activation {
-    activation.add(captor);
-    return activation;
+  #begin(): void {
+    const capture = captureNumber();
+    if (capture !== undefined && capture === this.#capture) return;
+    this.#capture = capture;
+    this.#forget();
+    // Otherwise this would keep their variables alive.
+    afterCapture(() => this.#forget());
   }
 
-  #markAll(): void {
-    this.#markedIn = captureNumber();
+  #forget(): void {
+    this.#met.clear();
+    this.#metBefore.clear();
+    this.#unread = 0;
+    this.#byValues = new ValueTree();
+    this.#isMarking = false;
     this.#unmarked = [];
-    this.#known = this.#known.filter((reference) => {
-      const activation = reference.deref();
-      if (activation !== undefined && !activation.mark()) this.#unmarked.push(activation);
-      return activation !== undefined;
-    });
   }
+
+  /** True when an earlier capture has found that an activation is none of those that this capture has met. */
+  #isOther({ captures }: Activation): boolean {
+    return this.#met.size === 0 || captures.some((capture) => this.#metBefore.get(capture) === this.#met.size);
+  }
+
+  #meet(activation: Activation, values?: ValueTree): Activation {
+    if (this.#met.has(activation)) return activation;
+    this.#met.add(activation);
+    if (values === undefined) this.#unread += 1;
+    else values.isTaken = true;
+    for (const capture of activation.captures) {
+      this.#metBefore.set(capture, (this.#metBefore.get(capture) ?? 0) + 1);
+    }
+    if (this.#capture !== undefined) {
+      activation.captures = [...activation.captures.slice(1 - MOST_CAPTURES), this.#capture];
+    }
+    // The first one is marked when a second function is found; after that more are likely.
+    if (this.#isMarking) this.#mark(activation);
+    return activation;
+  }
+
+  #mark(activation: Activation): void {
+    if (!activation.mark()) this.#unmarked.push(activation);
+  }
+}
+
+/** Finds scopes whose variables hold the same values. */
+class ValueTree {
+  /** There is such a scope. */
+  isTaken = false;
+  readonly #branches = new Map<unknown, ValueTree>();
+
+  at(scope: ScopeView | undefined): ValueTree {
+    let found: ValueTree = this;
+    if (scope === undefined) return found;
+    for (const name of Object.keys(scope.variables)) found = found.#branch(readVariable(scope, name, UNINITIALISED));
+    return found;
+  }
+
+  #branch(value: unknown): ValueTree {
+    const branch = this.#branches.get(value) ?? new ValueTree();
+    this.#branches.set(value, branch);
+    return branch;
+  }
+}
+
+function join(activation: Activation, captor: Captor, earlier: Activation | undefined): Activation {
+  activation.add(captor);
+  if (earlier !== undefined && earlier !== activation) earlier.same = activation;
+  return activation;
+}
+
+function resolve(activation: Activation): Activation {
+  let found = activation;
+  while (found.same !== undefined) found = found.same;
+  return found;
+}
+
+/** A captor with the scopes that the engine shows: they have marks, and variables that the function does not use. */
+function lookAgain(captor: Captor): Captor {
+  return { ...captor, scopes: scopesFrom(viewFunction(captor.fn).scopes, captor.binding.name) };
 }
 
 /** The activation of the mark in a scope. */
 function activationIn([innermost]: readonly ScopeView[]): Activation | undefined {
-  let found = innermost?.mark;
-  while (found instanceof Activation && found.same !== undefined) found = found.same;
-  return found instanceof Activation ? found : undefined;
+  return innermost?.mark instanceof Activation ? resolve(innermost.mark) : undefined;
 }
 
-/** An object next to the variable that no other activation has. */
-function freshObject({ scopes, binding }: Captor): object | undefined {
+/** An object next to the variable that no other activation has; `UNINITIALISED` when there will be one. */
+function freshObject({ scopes, binding }: Captor): object | typeof UNINITIALISED | undefined {
   const [innermost] = scopes;
+  let found: typeof UNINITIALISED | undefined;
   for (const name of Object.keys(innermost?.variables ?? {})) {
     const sibling = binding.scope.bindings.get(name);
     if (innermost === undefined || sibling === undefined || !isFreshInEachActivation(sibling)) continue;
     const value = readVariable(innermost, name, UNINITIALISED);
     if ((typeof value === "object" && value !== null) || typeof value === "function") return value;
+    if (value === UNINITIALISED) found = UNINITIALISED;
   }
-  return undefined;
+  return found;
 }
 
 /** The scope that holds a variable and all those around it. */

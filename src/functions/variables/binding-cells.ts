@@ -43,21 +43,19 @@ export function cellOf(fn: object, site: CodeSite, variable: CapturedVariable): 
   if (scope.kind === "top" && site.file.script.isModule) return cellIn(permanent, `${key}:${name}`, value);
   const own = activationsOf.get(fn) ?? new Map<string, Activation>();
   activationsOf.set(fn, own);
-  const ownKey = `${key}:${name}`;
-  let activation = own.get(ownKey) ?? own.get(key);
-  if (activation === undefined) {
-    // A variable that only one function captures is not shared. Other variables of its scope may be.
-    const isAlone = isCapturedOncePerActivation(site, binding);
-    activation = isAlone ? new Activation() : find(key, { fn, site, binding, scopes });
-    own.set(isAlone ? ownKey : key, activation);
-  }
+  // A variable that only one function captures is not shared. Other variables of its scope may be.
+  const isAlone = isCapturedOncePerActivation(site, binding);
+  const ownKey = isAlone ? `${key}:${name}` : key;
+  const known = own.get(ownKey);
+  const activation = isAlone ? (known ?? new Activation()) : find(key, { fn, site, binding, scopes }, known);
+  own.set(ownKey, activation);
   return cellIn(activation.cells, name, value);
 }
 
-function find(key: string, captor: Captor): Activation {
+function find(key: string, captor: Captor, known: Activation | undefined): Activation {
   const index = indexes.get(key) ?? new ActivationIndex();
   indexes.set(key, index);
-  return index.find(captor);
+  return index.find(captor, known);
 }
 
 function keyOf(site: CodeSite, { node, kind }: Scope): string {
