@@ -186,10 +186,11 @@ class ValueTree {
   readonly #branches = new Map<unknown, ValueTree>();
 
   at(scope: ScopeView | undefined): ValueTree {
-    let found: ValueTree = this;
-    if (scope === undefined) return found;
-    for (const name of Object.keys(scope.variables)) found = found.#branch(readVariable(scope, name, UNINITIALISED));
-    return found;
+    if (scope === undefined) return this;
+    return Object.keys(scope.variables).reduce<ValueTree>(
+      (found, name) => found.#branch(readVariable(scope, name, UNINITIALISED)),
+      this,
+    );
   }
 
   #branch(value: unknown): ValueTree {
