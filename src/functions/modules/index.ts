@@ -9,13 +9,11 @@ export {
   namespaceBehind,
 } from "./export-declarations.ts";
 export { isReader, type ModuleReference, readBy } from "./export-places.ts";
-export { shapeOf } from "./export-shape.ts";
+export { isByInstance, shapeOf, stepFrom } from "./export-shape.ts";
 export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
-export { isByInstance, stepFrom } from "./export-steps.ts";
 export { heldAt, heldBeside, heldInstance, memberOf } from "./held-instances.ts";
 export { importFrom } from "./import-from.ts";
 export { noteLoaded, noteOpened, noteShipped, openedAs, shippedExport } from "./known-names.ts";
-export { isAsLoaded } from "./loaded-file.ts";
 export { importsOfFile, keepsPrivatesApart, moduleFactsOf } from "./module-facts.ts";
 export { moduleOf, requiredExports, specifierModule, titleOf, titleOfPath } from "./module-names.ts";
 export {
@@ -42,7 +40,7 @@ export {
   isOfPackage,
 } from "./package-index.ts";
 export { isPackageVariable } from "./package-variables.ts";
-export { importResolve, resolveUserModule } from "./resolve-module.ts";
+export { importResolve, isAsLoaded, resolveUserModule } from "./resolve-module.ts";
 export {
   configureEntry,
   configureRoot,

@@ -11,8 +11,7 @@ import {
 } from "../engine/index.ts";
 import { IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
 import { isClassNode, someWhenLoaded } from "../syntax/index.ts";
-import { isAsLoaded } from "./loaded-file.ts";
-import { resolveUserModule } from "./resolve-module.ts";
+import { isAsLoaded, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, isInPackage, pathOf } from "./root.ts";
 
 /** An export of another module that a module exports again. */

@@ -14,8 +14,7 @@ import {
 import { type Dependency, IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
 import { builtinPlaceOf } from "./builtin-modules.ts";
 import type { ModuleReference } from "./export-places.ts";
-import { OF_EVERY_FUNCTION } from "./export-shape.ts";
-import { INHERITED, symbolsOf } from "./export-steps.ts";
+import { INHERITED, OF_EVERY_FUNCTION, symbolsOf } from "./export-shape.ts";
 import { memberOf, noteHeld } from "./held-instances.ts";
 import { importFrom } from "./import-from.ts";
 import {
