@@ -160,7 +160,7 @@ const required = new Map();
  * compiled sooner than many, and its text is not put among the young objects of V8, which are copied. V8 keeps the text, and
  * a number for each line of it.
  */
-async function writePack(file, script) {
+async function writeScriptSet(file, script) {
   const names = new Set([script]);
   for (const name of names) for (const other of required.get(name) ?? []) names.add(other);
   const entries = [];
@@ -276,7 +276,7 @@ try {
   });
   refuseCycles();
   writeCommonJs([...PUBLIC_MODULES, "thread-service.js"]);
-  await writePack("thread-pack.cjs", "thread-service.cjs");
+  await writeScriptSet("thread-scripts.cjs", "thread-service.cjs");
   rmSync(join(out, "thread-service.js"));
   writePublicEntries();
   // The gRPC thread of a worker runs no user code, so it shares no instances and loads only what it uses.
@@ -290,7 +290,7 @@ try {
   for (const name of writeCommonJs(["process-service.js"])) {
     if (!before.has(name)) rmSync(join(out, name));
   }
-  await writePack("process-pack.cjs", "process-service.cjs");
+  await writeScriptSet("process-scripts.cjs", "process-service.cjs");
   const script = { ...inFiles, format: "cjs", splitting: false, outExtension: { ".js": ".cjs" } };
   await build({ ...common, entryPoints: ["src/worker/kept-scripts.ts"], ...script });
   await build({

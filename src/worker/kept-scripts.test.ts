@@ -137,20 +137,20 @@ it("keeps compiled code of scripts that others had loaded before this time", () 
   expect(again("three.cjs")).toEqual(["kept", "kept"]);
 });
 
-it("takes scripts from a pack, and those that it does not have from their files", () => {
+it("takes scripts from a set, and those that it does not have from their files", () => {
   write("three.cjs", 'exports.late = () => require("./one.cjs");');
-  const packed =
+  const bodyOfTwo =
     'exports.add = (x, y) => x + y + 10; exports.where = [__filename, __dirname, require("./three.cjs").late];';
   write(
-    "pack.cjs",
-    `module.exports = { "two.cjs": (function (exports, require, module, __filename, __dirname) {${packed}}) };`,
+    "set.cjs",
+    `module.exports = { "two.cjs": (function (exports, require, module, __filename, __dirname) {${bodyOfTwo}}) };`,
   );
   const require = createRequire(join(folder, "main.cjs"));
-  const loadPacked = () => {
+  const loadFromSet = () => {
     for (const path of Object.keys(require.cache)) if (path.startsWith(folder)) delete require.cache[path];
     compiledFrom.mockClear();
     const scripts = new KeptScripts(folder, storeOf, require);
-    scripts.usePack("pack.cjs");
+    scripts.useSet("set.cjs");
     const { where } = scripts.load("two.cjs") as { where: [string, string, () => { sum: number }] };
     // The file itself is in the cache under its own name, for whatever requires it.
     expect(require("./two.cjs")).toBe(scripts.load("two.cjs"));
@@ -159,6 +159,6 @@ it("takes scripts from a pack, and those that it does not have from their files"
     vi.advanceTimersByTime(10_000);
     return compiledFrom.mock.calls.flat();
   };
-  expect(loadPacked()).toEqual(["source", "source", "source"]);
-  expect(loadPacked()).toEqual(["kept", "kept", "kept"]);
+  expect(loadFromSet()).toEqual(["source", "source", "source"]);
+  expect(loadFromSet()).toEqual(["kept", "kept", "kept"]);
 });

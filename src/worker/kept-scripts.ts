@@ -16,7 +16,7 @@ import { constants, Script } from "node:vm";
 import { isMainThread, threadId } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import { cacheFolder } from "./compile-cache.ts";
-import { type LoadScript, runScript, type ScriptBody, type ScriptPack } from "./script-loader.ts";
+import { type LoadScript, runScript, type ScriptBody, type ScriptSet } from "./script-loader.ts";
 
 /**
  * How long after its start a thread keeps compiled code, in milliseconds. By then the functions of the first calls are
@@ -47,20 +47,20 @@ export function loadKeptScript(file: string): unknown {
 
 /**
  * Loads CommonJS files of the folder dist of the package, which is `folder`, and keeps their compiled code: of a file, and
- * the files that it requires, together. `name` is the kind of thread, `pack` the file that has most of its scripts. Node.js
+ * the files that it requires, together. `name` is the kind of thread, `set` the file that has most of its scripts. Node.js
  * 20 keeps none, and a worker takes 165 ms of processor time until it is ready, 195 ms without.
  */
 export function keptScriptLoader(
   folder: string,
   name: string,
-  pack: string | undefined,
+  set: string | undefined,
   require: NodeJS.Require,
 ): LoadScript {
   const version = `${process.version}-${process.arch}-${cachedDataVersionTag().toString(36)}`;
   const stores = process.env["NODE_COMPILE_CACHE"] ?? cacheFolder(folder);
   const storeOf = (file: string): string => join(stores, `${name}-${file.replace(/\.cjs$/, "")}-${version}.bin`);
   const scripts = new KeptScripts(folder, storeOf, require);
-  if (pack !== undefined) scripts.usePack(pack);
+  if (set !== undefined) scripts.useSet(set);
   loader = (file) => scripts.load(file);
   return loader;
 }
@@ -70,7 +70,7 @@ export class KeptScripts {
   readonly #folder: string;
   readonly #storeOf: (name: string) => string;
   readonly #require: NodeJS.Require;
-  #pack: ScriptPack = {};
+  #set: ScriptSet = {};
   /** Those that are being loaded. */
   #group: ScriptGroup | undefined;
 
@@ -81,9 +81,9 @@ export class KeptScripts {
     this.#require = require;
   }
 
-  /** Takes scripts from this pack instead of their own files. */
-  usePack(file: string): void {
-    this.#pack = this.load(file) as ScriptPack;
+  /** Takes scripts from the set in this file instead of their own files. */
+  useSet(file: string): void {
+    this.#set = this.load(file) as ScriptSet;
   }
 
   load(name: string): unknown {
@@ -91,8 +91,8 @@ export class KeptScripts {
     const path = this.#folder + sep + name;
     const loaded = this.#require.cache[path];
     if (loaded !== undefined) return loaded.exports as unknown;
-    const packed = this.#pack[name];
-    if (packed !== undefined) return this.#run(packed, path);
+    const body = this.#set[name];
+    if (body !== undefined) return this.#run(body, path);
     if (this.#group !== undefined) return this.#run(this.#group.compile(name, path), path);
     const group = new ScriptGroup(this.#storeOf(name));
     this.#group = group;

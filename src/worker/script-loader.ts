@@ -15,26 +15,26 @@ export type ScriptBody = (
 ) => void;
 
 /** Scripts that a file of the build has together, by the names of the files that each of them is in besides. */
-export type ScriptPack = Readonly<Record<string, ScriptBody>>;
+export type ScriptSet = Readonly<Record<string, ScriptBody>>;
 
 /**
  * Loads CommonJS files of the folder dist of the package, which is `folder`. They are in the cache of `require`, so that
  * everything else in the thread that loads them has the same instances. `name`: that of the kind of thread, whose scripts
- * are in a pack. Compiled code is kept by Node.js from version 22 on, and by `kept-scripts.ts` before.
+ * are in one file besides (`ScriptSet`). Compiled code is kept by Node.js from version 22 on, and by `kept-scripts.ts` before.
  */
 export function scriptLoader(folder: string, name: string, require: NodeJS.Require): LoadScript {
   const fromFile: LoadScript = (file) => require(`./${file}`) as unknown;
   const keeps = keepsCompiledCode();
-  // A pack has no source map.
+  // A set of scripts has no source map.
   const isMapped = process.sourceMapsEnabled || process.env["NODE_V8_COVERAGE"] !== undefined;
-  const pack = isMapped ? undefined : `${name}-pack.cjs`;
+  const set = isMapped ? undefined : `${name}-scripts.cjs`;
   if (keeps && !("enableCompileCache" in Module)) {
     const { keptScriptLoader } = require("./kept-scripts.cjs") as typeof import("./kept-scripts.ts");
-    return keptScriptLoader(folder, name, pack, require);
+    return keptScriptLoader(folder, name, set, require);
   }
   if (keeps) keepCompiledCode(folder);
-  if (pack === undefined) return fromFile;
-  const bodies = fromFile(pack) as ScriptPack;
+  if (set === undefined) return fromFile;
+  const bodies = fromFile(set) as ScriptSet;
   const load: LoadScript = (file) => {
     const path = folder + sep + file;
     const loaded = require.cache[path];

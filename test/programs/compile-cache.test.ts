@@ -67,8 +67,8 @@ describe("compiled code", () => {
     const run = async (folder: string, env = {}): Promise<unknown> =>
       JSON.parse((await runProgram(program, { args: [folder], env: { ...ON, ...env } })).stdout);
     const version = `${process.version}-${process.arch}`;
-    const names = ["dns", "index", "late-capture", "late-proxy", "thread-pack"].map((name) => `thread-${name}`);
-    const files = ["process-process-pack", ...names].map((name) =>
+    const names = ["dns", "index", "late-capture", "late-proxy", "thread-scripts"].map((name) => `thread-${name}`);
+    const files = ["process-process-scripts", ...names].map((name) =>
       expect.stringMatching(`^${name}-${version}-\\w+\\.bin$`),
     );
     const expected = { isTask: true, isSame: true, refuses: true, nested: 8, kept: files };
@@ -87,8 +87,8 @@ describe("compiled code", () => {
     cpSync(fixture("compile-cache/short.mjs"), program);
     const { stdout } = await runProgram(program, { args: [kept()], env: ON });
     expect(JSON.parse(stdout)).toEqual([
-      expect.stringMatching(/^process-process-pack-.*\.bin$/),
-      expect.stringMatching(/^thread-thread-pack-.*\.bin$/),
+      expect.stringMatching(/^process-process-scripts-.*\.bin$/),
+      expect.stringMatching(/^thread-thread-scripts-.*\.bin$/),
     ]);
   });
 

@@ -987,7 +987,7 @@ describe("a pack", () => {
         .send();
       await settle();
       expect(exhausted).toEqual([]);
-      for (const name of [...gates.keys()]) end(name);
+      for (const name of gates.keys()) end(name);
       await settle();
     }
     entered.length = 0;

@@ -18,7 +18,7 @@ async function filesWith(execArgv: readonly string[]): Promise<string[]> {
 }
 
 it("have the scripts of a task thread, under the names of their own files", async () => {
-  expect(await filesWith([])).toEqual(["thread-pack.cjs", "thread-service.cjs"]);
+  expect(await filesWith([])).toEqual(["thread-scripts.cjs", "thread-service.cjs"]);
 });
 
 it("are left alone where errors are to name places in sources", async () => {
