@@ -1,5 +1,7 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { WorkerDescription } from "../../discovery/index.ts";
+import { PREFIX_BYTES } from "../../grpc/index.ts";
+import { BatchWriter, ENCODINGS, LANGUAGES, PROTOCOL_VERSION, type Welcome, writeWelcome } from "../../wire/index.ts";
 import type { ProcessCredentials, ThreadConfig } from "../shared/index.ts";
 
 /** With a smaller limit on live tasks, the calls of a pack could exceed it. */
@@ -29,7 +31,7 @@ export interface WorkerServiceOptions {
  * Whether a worker takes packs. Not with a limit on concurrency, because all calls of a pack begin at once, and not
  * with hooks, because they decide about single calls.
  */
-export function takesPacks({ maxConcurrency, thread }: WorkerServiceOptions): boolean {
+function takesPacks({ maxConcurrency, thread }: WorkerServiceOptions): boolean {
   const { authorize, backpressure, limits } = thread;
   const asksHooks = authorize !== undefined || backpressure !== undefined;
   return maxConcurrency === 0 && !asksHooks && limits.maxLiveTasks >= LEAST_LIVE_TASKS_FOR_PACKS;
@@ -38,4 +40,22 @@ export function takesPacks({ maxConcurrency, thread }: WorkerServiceOptions): bo
 /** The number of task threads. More threads than tasks that may run at once would be useless. */
 export function laneCount({ threads, maxConcurrency }: WorkerServiceOptions): number {
   return maxConcurrency === 0 ? threads : Math.min(threads, maxConcurrency);
+}
+
+/** The first message of a session, which says what the worker can do. `facts`: what depends on the session. */
+export function welcomeMessage(
+  options: WorkerServiceOptions,
+  facts: Pick<Welcome, "lanes" | "sharesFiles" | "laneSocket" | "laneTicket">,
+): Buffer {
+  const writer = new BatchWriter(PREFIX_BYTES);
+  writeWelcome(writer, {
+    version: PROTOCOL_VERSION,
+    workerUid: options.uid,
+    maxConcurrency: options.maxConcurrency,
+    languages: LANGUAGES,
+    encodings: ENCODINGS,
+    takesPacks: takesPacks(options),
+    ...facts,
+  });
+  return writer.take();
 }

@@ -17,17 +17,13 @@ import { payloadFiles } from "../../host/index.ts";
 import { peerIdentity } from "../../security/index.ts";
 import {
   BatchWriter,
-  ENCODINGS,
   encodeDescribeResponse,
   encodeIdleResponse,
   FrameReader,
-  LANGUAGES,
   LAST_REQUEST_FIELD,
-  PROTOCOL_VERSION,
   readStopRequest,
   type Welcome,
   writeExecutorLost,
-  writeWelcome,
 } from "../../wire/index.ts";
 import {
   ConcurrencyPermits,
@@ -41,7 +37,7 @@ import {
 import { LanePaths } from "./lane-paths.ts";
 import { ProcessShares } from "./process-shares.ts";
 import { readHello } from "./read-hello.ts";
-import { laneCount, takesPacks, type WorkerServiceOptions } from "./service-options.ts";
+import { laneCount, type WorkerServiceOptions, welcomeMessage } from "./service-options.ts";
 import { TaskLane, type TaskLaneEvents } from "./task-lane.ts";
 import { TaskThread } from "./task-thread.ts";
 
@@ -334,19 +330,7 @@ export class WorkerService {
   }
 
   #greet({ stream }: ServedSession, sharesFiles: boolean, lane: Pick<Welcome, "laneSocket" | "laneTicket"> = {}): void {
-    const writer = new BatchWriter(PREFIX_BYTES);
-    writeWelcome(writer, {
-      version: PROTOCOL_VERSION,
-      workerUid: this.#options.uid,
-      lanes: this.#lanes.length,
-      maxConcurrency: this.#options.maxConcurrency,
-      sharesFiles,
-      languages: LANGUAGES,
-      encodings: ENCODINGS,
-      takesPacks: takesPacks(this.#options),
-      ...lane,
-    });
-    stream.send(writer.take());
+    stream.send(welcomeMessage(this.#options, { lanes: this.#lanes.length, sharesFiles, ...lane }));
   }
 
   #toCaller(memory: ArrayBuffer): void {
