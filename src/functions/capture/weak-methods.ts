@@ -2,7 +2,14 @@ import { types } from "node:util";
 import { isObject } from "../../checks/index.ts";
 import { afterCapture } from "../engine/index.ts";
 import { memberOf } from "../modules/index.ts";
-import { Cell, isFunction, ShippingError, type ShippingPolicy, sourceTextOf } from "../shipment/index.ts";
+import {
+  Cell,
+  isFunction,
+  revivedSource,
+  ShippingError,
+  type ShippingPolicy,
+  sourceTextOf,
+} from "../shipment/index.ts";
 import { isOverBudget } from "./capture-budget.ts";
 import { type DismantledWithReason, foresee, previewOf } from "./dismantle.ts";
 import { Borrowed, SharedExport } from "./references.ts";
@@ -48,7 +55,9 @@ function referencesIn(fn: object, policy: ShippingPolicy, depth: number): Readon
   if (depth === 0) return NONE;
   const text = sourceTextOf(fn);
   const found = new Set<object>();
-  for (const { value } of taken.captured) {
+  // A function that was sent here is taken apart no further.
+  const captured = revivedSource(fn)?.captured() ?? taken.captured.map(({ value }) => value);
+  for (const value of captured) {
     for (const each of functionsIn(value, text)) {
       for (const reference of referencesIn(each, policy, depth - 1)) found.add(reference);
     }
