@@ -1,12 +1,6 @@
 import { types } from "node:util";
 import { isObject } from "../../checks/index.ts";
-import {
-  isClass,
-  isNotedConstructor,
-  type RevivedSource,
-  revivedSource,
-  type ShippingPolicy,
-} from "../shipment/index.ts";
+import { isNotedConstructor, type RevivedSource, revivedSource, type ShippingPolicy } from "../shipment/index.ts";
 
 /** Properties that every function has. */
 const USUAL: ReadonlySet<string | symbol> = new Set(["name", "length", "prototype", "arguments", "caller"]);
@@ -47,5 +41,20 @@ function holdsObjects(
 function isOfPayload(value: object, isNamed: (value: object) => boolean, seen: Set<object>): boolean {
   const source = typeof value !== "function" || types.isProxy(value) ? undefined : revivedSource(value);
   if (source !== undefined) return source.kind !== "class" && holdsObjects(value, source, isNamed, seen);
-  return !isNamed(value) && !(typeof value === "function" && !types.isProxy(value) && isClass(value));
+  // Other functions are those of modules that this process has loaded itself.
+  if (typeof value === "function" && !types.isProxy(value)) return false;
+  return !isNamed(value) && !isFrozenData(value);
+}
+
+/** True for frozen objects and lists of primitive values and of such: nothing in them can differ from the original. */
+function isFrozenData(value: object, seen = new Set<object>()): boolean {
+  if (seen.has(value)) return true;
+  seen.add(value);
+  if (types.isProxy(value) || !Object.isFrozen(value)) return false;
+  const prototype: unknown = Reflect.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== Array.prototype && prototype !== null) return false;
+  return Reflect.ownKeys(value).every((key) => {
+    const { value: held, get }: PropertyDescriptor = Reflect.getOwnPropertyDescriptor(value, key) ?? {};
+    return get === undefined && typeof held !== "function" && (!isObject(held) || isFrozenData(held, seen));
+  });
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routine, SerializationError, type WorkerPool } from "wool-ts";
+import { collect } from "../../support/collect.ts";
 import { poolOf } from "../../support/pool-of.ts";
 
 /** Functions that were sent to a worker and come back in a result. */
@@ -112,4 +113,20 @@ test("a function that uses private names cannot belong to an object that comes b
   const reason: unknown = await change(new Sealed()).catch((error: unknown) => error);
   expect(reason).toBeInstanceOf(SerializationError);
   expect(String(reason)).toMatch(/result\.read: "read" uses private names .* write it as a method/i);
+});
+
+test("those that have captured nothing of what goes back are the originals", async () => {
+  const step = 3;
+  const ring: { next?: unknown; limits: readonly number[] } = { limits: Object.freeze([1, 2]) };
+  ring.next = ring;
+  Object.freeze(ring);
+  const functions = {
+    plain: (x: number) => x + 1,
+    constant: (x: number) => x + step,
+    imported: () => collect,
+    frozen: () => ring,
+  };
+  const returned = await routine(async (given: typeof functions) => given)(functions);
+  for (const [name, fn] of Object.entries(functions))
+    expect([name, Reflect.get(returned, name) === fn]).toEqual([name, true]);
 });
