@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routine, SerializationError, type WorkerPool } from "wool-ts";
-import { collect } from "../../support/collect.ts";
 import { poolOf } from "../../support/pool-of.ts";
 
 /** Functions that were sent to a worker and come back in a result. */
@@ -123,7 +122,6 @@ test("those that have captured nothing of what goes back are the originals", asy
   const functions = {
     plain: (x: number) => x + 1,
     constant: (x: number) => x + step,
-    imported: () => collect,
     frozen: () => ring,
   };
   const returned = await routine(async (given: typeof functions) => given)(functions);
