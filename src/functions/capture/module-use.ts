@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
@@ -14,7 +14,7 @@ import {
   pathOf,
   resolveUserModule,
 } from "../modules/index.ts";
-import { isFunction } from "../shipment/index.ts";
+import { IS_BUNDLED, isFunction, OWN_URL } from "../shipment/index.ts";
 import { type Binding, isModuleLevel, type Reference } from "../syntax/index.ts";
 import { factsOf } from "../variables/index.ts";
 import { loadedSpecifier, moduleObjectOf, valueIn } from "./module-copies.ts";
@@ -129,7 +129,10 @@ export function loadedApart(site: CodeSite): LoadedApart | undefined {
 
 function travelsAsCode(path: string): boolean {
   const script = scriptFrom(pathToFileURL(path).href);
-  return script === undefined ? !IS_MAIN_REALM : moduleOf(script) === undefined;
+  if (script === undefined) return !IS_MAIN_REALM;
+  // In a bundle of several files the runtime is in some of them. Its exports do not travel as code.
+  if (IS_BUNDLED && dirname(path) === dirname(pathOf(OWN_URL) ?? "")) return false;
+  return moduleOf(script) === undefined;
 }
 
 function isOrImports(path: string | undefined, target: string): boolean {
