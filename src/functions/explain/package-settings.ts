@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Expression, SpreadElement, Super } from "acorn";
@@ -11,6 +10,7 @@ import {
   isOfPackage,
   moduleFactsOf,
   pathOf,
+  textOf,
   titleOfPath,
 } from "../modules/index.ts";
 import { type AnyFunction, BoundedMap, type Dependency, isRecord } from "../shipment/index.ts";
@@ -143,14 +143,6 @@ function packagesOf(path: string): ReadonlySet<string> {
   }
   imported.set(path, found);
   return found;
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 const settings = new Map<string, readonly PackageSetting[]>();

@@ -14,7 +14,7 @@ export { openStandIn, type StandInSource, standInSource } from "./export-stand-i
 export { heldAt, heldBeside, heldInstance, memberOf } from "./held-instances.ts";
 export { importFrom } from "./import-from.ts";
 export { noteLoaded, noteOpened, noteShipped, openedAs, shippedExport } from "./known-names.ts";
-export { importsOfFile, keepsPrivatesApart, moduleFactsOf } from "./module-facts.ts";
+export { importsOfFile, keepsPrivatesApart, moduleFactsOf, textOf } from "./module-facts.ts";
 export { moduleOf, requiredExports, specifierModule, titleOf, titleOfPath } from "./module-names.ts";
 export {
   exportFrom,

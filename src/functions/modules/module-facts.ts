@@ -225,7 +225,8 @@ export function importsOfFile(path: string): ReadonlySet<string> {
   return found;
 }
 
-function textOf(path: string): string {
+/** The text of a file; empty if it cannot be read. */
+export function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
