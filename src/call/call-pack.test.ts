@@ -21,7 +21,7 @@ function make() {
   const told: unknown[] = [];
   const group = new CallGroup();
   const pack = new CallPack([1, 2, 3], {
-    succeeded: (index, value) => told.push([index, value]),
+    succeeded: (first, values) => values.forEach((value, i) => void told.push([first + i, value])),
     failed: (index, failure) => told.push([index, errorOf(failure)]),
   });
   const call = new Call(
@@ -44,11 +44,11 @@ describe("a pack of calls", () => {
     const { told, group, call, recipient, task } = make();
     call.send(task, recipient);
     expect([call.size, recipient.tally.inFlight]).toEqual([3, 3]);
-    expect(call.endItem(1, "done", "b")).toBe(true);
-    expect(call.endItem(0, "failed", new RangeError("a"))).toBe(true);
+    expect(call.returnItems(1, ["b"])).toBe(true);
+    expect(call.failItem(0, new RangeError("a"))).toBe(true);
     expect([call.state, recipient.tally]).toEqual(["sent", { inFlight: 1, done: 1, failed: 1 }]);
     call.leave();
-    expect(call.endItem(2, "done", "c")).toBe(true);
+    expect(call.returnItems(2, ["c"])).toBe(true);
     expect([call.state, group.size, recipient.tally]).toEqual(["ended", 0, { inFlight: 0, done: 2, failed: 1 }]);
     expect(told).toEqual([
       [1, "b"],
@@ -60,8 +60,8 @@ describe("a pack of calls", () => {
   it("knows no call twice, and none that it does not have", () => {
     const { call, recipient, task, told } = make();
     call.send(task, recipient);
-    call.endItem(1, "done", "b");
-    expect([call.endItem(1, "done", "b"), call.endItem(3, "done", "d"), call.endItem(-1, "done", "z")]).toEqual([
+    call.returnItems(1, ["b"]);
+    expect([call.returnItems(1, ["b"]), call.returnItems(3, ["d"]), call.returnItems(-1, ["z"])]).toEqual([
       false,
       false,
       false,
@@ -72,7 +72,7 @@ describe("a pack of calls", () => {
   it("fails in all calls that are left", () => {
     const { call, recipient, task, told } = make();
     call.send(task, recipient);
-    call.endItem(1, "done", "b");
+    call.returnItems(1, ["b"]);
     call.leave();
     call.owner?.lost(call, new WorkerLost("gone"));
     expect(told.slice(1)).toEqual([
@@ -81,7 +81,7 @@ describe("a pack of calls", () => {
     ]);
     expect([call.state, recipient.tally.inFlight]).toEqual(["ended", 0]);
     // An answer that was still being read comes too late.
-    expect(call.endItem(0, "done", "a")).toBe(true);
+    expect(call.returnItems(0, ["a"])).toBe(true);
     expect(told).toHaveLength(3);
   });
 

@@ -14,7 +14,8 @@ export function callsPerPack(route: Route, most: number): number {
 
 /** Told how each call of a pack ended. */
 export interface PackSink {
-  succeeded(index: number, value: unknown): void;
+  /** Calls that follow each other, from `first` on, have returned these values. */
+  succeeded(first: number, values: readonly unknown[]): void;
   failed(index: number, failure: unknown): void;
 }
 
@@ -43,18 +44,26 @@ export class CallPack {
     return this.#left;
   }
 
-  /** Notes that a call has ended. Returns false when there is no such call, or it had already ended. */
-  end(index: number): boolean {
-    if (this.#ended[index] !== 0) return false;
-    this.#ended[index] = 1;
-    this.#left--;
+  /**
+   * Notes that calls which follow each other have ended. Returns false, and notes nothing, when one of them does not exist
+   * or had already ended.
+   */
+  end(first: number, count = 1): boolean {
+    const ended = this.#ended;
+    for (let index = first; index < first + count; index++) if (ended[index] !== 0) return false;
+    for (let index = first; index < first + count; index++) ended[index] = 1;
+    this.#left -= count;
     return true;
   }
 
-  /** Tells the caller of one call its outcome. */
-  tell(index: number, how: "done" | "failed", outcome: unknown): void {
-    if (how === "done") this.#sink.succeeded(index, outcome);
-    else this.#sink.failed(index, outcome);
+  /** Tells the callers of calls that follow each other what these returned. */
+  tellValues(first: number, values: readonly unknown[]): void {
+    this.#sink.succeeded(first, values);
+  }
+
+  /** Tells the caller of one call that it failed. */
+  tellFailure(index: number, failure: unknown): void {
+    this.#sink.failed(index, failure);
   }
 
   /** Fails every call that has not ended. */

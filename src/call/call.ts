@@ -229,20 +229,33 @@ export class Call {
   }
 
   /**
-   * One call of a pack has ended; to `ended` with the last one. Returns false when there is no such call, or it had
-   * already ended.
+   * Calls of a pack that follow each other have returned these values; to `ended` with the last one. Returns false when one
+   * of them does not exist or had already ended.
    */
-  endItem(index: number, how: "done" | "failed", outcome: unknown): boolean {
-    const { pack } = this;
+  returnItems(first: number, values: readonly unknown[]): boolean {
     if (this.#state === "ended") return true;
-    if (pack === undefined || !pack.end(index)) return false;
+    if (!this.#endItems(first, values.length, "done")) return false;
+    this.pack?.tellValues(first, values);
+    return true;
+  }
+
+  /** One call of a pack has failed. Otherwise like `returnItems`. */
+  failItem(index: number, error: unknown): boolean {
+    if (this.#state === "ended") return true;
+    if (!this.#endItems(index, 1, "failed")) return false;
+    this.pack?.tellFailure(index, new RemoteFailure(error));
+    return true;
+  }
+
+  #endItems(first: number, count: number, how: "done" | "failed"): boolean {
+    const { pack } = this;
+    if (pack === undefined || !pack.end(first, count)) return false;
     const tally = this.#recipient?.tally;
     if (tally !== undefined) {
-      if (this.#state !== "settling") tally.inFlight--;
-      tally[how]++;
+      if (this.#state !== "settling") tally.inFlight -= count;
+      tally[how] += count;
     }
     if (pack.left === 0) this.#end("done", undefined);
-    pack.tell(index, how, how === "done" ? outcome : new RemoteFailure(outcome));
     return true;
   }
 
@@ -289,8 +302,8 @@ export class Call {
       const part = new Call(
         route,
         this.#group,
-        (value) => pack.tell(index, "done", value),
-        (failure) => pack.tell(index, "failed", failure),
+        (value) => pack.tellValues(index, [value]),
+        (failure) => pack.tellFailure(index, failure),
       );
       const start = end;
       end += length;

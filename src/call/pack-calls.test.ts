@@ -99,11 +99,11 @@ describe("packCalls", () => {
     const { calls, promises, group } = waitingCalls(4, routeOf(1));
     const [pack] = packCalls(calls);
     const failed = expect(promises[1]).rejects.toThrow(new RangeError("odd"));
-    pack?.endItem(2, "done", "c");
-    pack?.endItem(1, "failed", new RangeError("odd"));
-    pack?.endItem(0, "done", "a");
+    pack?.returnItems(2, ["c"]);
+    pack?.failItem(1, new RangeError("odd"));
+    pack?.returnItems(0, ["a"]);
     expect([pack?.load, group.size]).toEqual([1, 1]);
-    pack?.endItem(3, "done", "d");
+    pack?.returnItems(3, ["d"]);
     expect([pack?.state, group.size]).toEqual(["ended", 0]);
     expect(await Promise.all([promises[0], promises[2], promises[3]])).toEqual(["a", "c", "d"]);
     await failed;
@@ -112,7 +112,7 @@ describe("packCalls", () => {
   it("fails the callers that are left with what happened to the pack", async () => {
     const { calls, promises } = waitingCalls(4, routeOf(1));
     const [pack] = packCalls(calls);
-    pack?.endItem(2, "done", "c");
+    pack?.returnItems(2, ["c"]);
     pack?.fail(new WorkerLost("gone"));
     const outcomes = await Promise.allSettled(promises);
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled", "rejected"]);

@@ -20,8 +20,8 @@ class JoinedCallers implements PackSink {
     this.#resolvers = resolvers;
   }
 
-  succeeded(index: number, value: unknown): void {
-    this.#resolvers[index]?.(value);
+  succeeded(first: number, values: readonly unknown[]): void {
+    for (let index = 0; index < values.length; index++) this.#resolvers[first + index]?.(values[index]);
   }
 
   failed(index: number, failure: unknown): void {

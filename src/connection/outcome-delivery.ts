@@ -129,20 +129,25 @@ export class OutcomeDelivery {
     if (call.pack === undefined) return this.#unasked(call);
     const { buffer, start: begin } = payload.intoMemory();
     const used = call.extras?.dataOnly === true ? dataDecoder : decoder;
-    let start = begin;
+    let values: unknown[] = [];
+    let from = first - 1;
+    const tell = (): void => {
+      if (values.length > 0 && !call.returnItems(from, values)) this.#unasked(call);
+    };
+    let end = begin;
     for (let index = 0; index < lengths.length; index++) {
-      const next = start + (lengths[index] ?? 0);
-      let value: unknown;
+      const start = end;
+      end += lengths[index] ?? 0;
       try {
-        value = used.decode(buffer, start, next);
+        values.push(used.decode(buffer, start, end));
       } catch (cause) {
+        tell();
         this.#unreadable(call, ResponseField.result, cause, first + index);
-        continue;
-      } finally {
-        start = next;
+        values = [];
+        from = first + index;
       }
-      this.#settle(call, ResponseField.result, value, false, first + index);
     }
+    tell();
   }
 
   /** Tells a call its outcome when it has been read and the earlier ones have been told. */
@@ -170,7 +175,7 @@ export class OutcomeDelivery {
 
   #unreadable(call: Call, kind: number, cause: unknown, item: number): void {
     const error = cause instanceof NotData ? notData(call, kind, cause) : unreadable(call, messageOf(cause), cause);
-    if (item > 0 && call.endItem(item - 1, "failed", error)) return;
+    if (item > 0 && call.failItem(item - 1, error)) return;
     this.#abandon(call, error);
     call.fail(error);
   }
@@ -223,7 +228,8 @@ function notData({ route }: Call, kind: number, { message }: NotData): Serializa
 
 /** Tells a call its outcome, or the next step of its generator. False for a value that nobody asked for. */
 function settle(call: Call, kind: number, value: unknown, flag: boolean, item: number): boolean {
-  if (item > 0) return call.endItem(item - 1, kind === ResponseField.result ? "done" : "failed", value);
+  if (item > 0 && kind === ResponseField.result) return call.returnItems(item - 1, [value]);
+  if (item > 0) return call.failItem(item - 1, value);
   if (call.pack !== undefined && kind === ResponseField.result) return false;
   if (kind === ResponseField.result) call.succeed(value);
   else if (kind === ResponseField.raised) call.raise(value);

@@ -453,7 +453,7 @@ describe("packs", () => {
     const pack = new CallPack(
       Array.from({ length: size }, () => 1),
       {
-        succeeded: (index, value) => told.push([index, value]),
+        succeeded: (first, values) => values.forEach((value, i) => void told.push([first + i, value])),
         failed: (index, failure) => told.push([index, (failure as RemoteFailure).error]),
       },
     );

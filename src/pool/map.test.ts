@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { collect } from "../../test/support/collect.ts";
 import { InvalidArgument } from "../errors.ts";
+import type { Cancellable } from "./item-group.ts";
 import {
-  type Cancellable,
   checkItems,
   type MapEnding,
   type MapOptions,
@@ -38,7 +38,7 @@ function mapSingly<T, R>(
         const index = group.add();
         group.call = call(
           item,
-          (value) => group.succeeded(index, value),
+          (value) => group.succeeded(index, [value]),
           (failure) => group.failed(index, failure),
         );
       },
@@ -307,7 +307,7 @@ describe("mapConcurrently", () => {
 describe("Window", () => {
   it("stays as it was given", () => {
     const window = new MapWindow(3);
-    for (let i = 0; i < 1000; i++) window.count();
+    for (let i = 0; i < 1000; i++) window.count(1);
     expect([window.size, window.isGrown]).toEqual([3, false]);
   });
 
@@ -319,7 +319,7 @@ describe("Window", () => {
       const end = (count: number, ms: number): void => {
         for (let i = 0; i < count; i++) {
           now += ms;
-          window.count();
+          window.count(1);
         }
       };
       end(16, 0.01);

@@ -2,6 +2,7 @@ import { errorOf, fromCaller, placed } from "../call/index.ts";
 import { checkOptions, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { CALL_CHECKS, type CallOptions } from "../routine/index.ts";
+import { ItemGroup } from "./item-group.ts";
 import { OneByOne } from "./one-by-one.ts";
 
 /** How far a `map` has come. */
@@ -68,11 +69,6 @@ export interface MapEnding {
   readonly watchClosed?: (changed: () => void) => () => void;
 }
 
-/** A call that can be told that nobody waits for it any more. */
-export interface Cancellable {
-  cancel(reason: unknown): void;
-}
-
 /** Makes the calls of a map: each for one item, or for several that follow each other. */
 export interface ItemCalls<T> {
   /**
@@ -84,83 +80,6 @@ export interface ItemCalls<T> {
   flush(): void;
   /** Drops the calls that were put off. */
   drop(): void;
-}
-
-const PENDING = Symbol("pending");
-
-/** Items whose calls were made together, and whose results have not all been yielded. */
-export class ItemGroup {
-  call: Cancellable | undefined;
-  /** What each call returned or threw, until it is yielded. */
-  readonly #outcomes: unknown[] = [];
-  #failed: Set<number> | undefined;
-  /** The items in the order in which their outcomes came, where outcomes are yielded in that order. */
-  readonly #order: number[] | undefined;
-  readonly #settled: (group: ItemGroup) => void;
-  #handedOn = 0;
-  #open = 0;
-
-  constructor(ordered: boolean, settled: (group: ItemGroup) => void) {
-    this.#order = ordered ? undefined : [];
-    this.#settled = settled;
-  }
-
-  /** Whether every call has ended. */
-  get isSettled(): boolean {
-    return this.#open === 0;
-  }
-
-  /** Whether every outcome has been yielded. */
-  get isEmpty(): boolean {
-    return this.#handedOn === this.#outcomes.length;
-  }
-
-  /** Whether there is an outcome to yield. */
-  get isReady(): boolean {
-    const index = this.#next;
-    return index !== undefined && index < this.#outcomes.length && this.#outcomes[index] !== PENDING;
-  }
-
-  get #next(): number | undefined {
-    return this.#order === undefined ? this.#handedOn : this.#order[this.#handedOn];
-  }
-
-  /** Adds an item. Returns its index. */
-  add(): number {
-    this.#open++;
-    return this.#outcomes.push(PENDING) - 1;
-  }
-
-  succeeded(index: number, value: unknown): void {
-    this.#settle(index, value);
-  }
-
-  failed(index: number, failure: unknown): void {
-    this.#failed ??= new Set();
-    this.#failed.add(index);
-    this.#settle(index, failure);
-  }
-
-  /** Whether the next outcome is a failure. */
-  get isFailure(): boolean {
-    return this.#failed !== undefined && this.#failed.has(this.#next ?? 0);
-  }
-
-  /** Takes out the next outcome. */
-  take(): unknown {
-    const index = this.#next ?? 0;
-    const outcome = this.#outcomes[index];
-    this.#outcomes[index] = undefined;
-    this.#handedOn++;
-    return outcome;
-  }
-
-  #settle(index: number, outcome: unknown): void {
-    this.#outcomes[index] = outcome;
-    this.#order?.push(index);
-    this.#open--;
-    this.#settled(this);
-  }
 }
 
 /**
@@ -185,9 +104,10 @@ export class MapWindow {
     return this.size > this.#least;
   }
 
-  /** An item's call has ended. */
-  count(): void {
-    if (++this.#counted < this.size || this.#most === this.#least) return;
+  /** The calls of so many items have ended. */
+  count(ended: number): void {
+    this.#counted += ended;
+    if (this.#counted < this.size || this.#most === this.#least) return;
     const now = performance.now();
     const perWindow = (this.#counted / Math.max(now - this.#since, 0.001)) * WINDOW_MS;
     this.size = Math.round(Math.min(Math.max(perWindow, this.#least), this.#most));
@@ -244,10 +164,10 @@ async function* mapInLists<T, R>(
     wake = undefined;
     waiting?.();
   };
-  const settled = (group: ItemGroup): void => {
+  const settled = (group: ItemGroup, count: number): void => {
     if (group.isSettled) underWay.delete(group);
-    window.count();
-    if (!ordered) queue.push(group);
+    window.count(count);
+    for (let i = 0; !ordered && i < count; i++) queue.push(group);
     notice();
   };
   const openGroup = (): ItemGroup => {
@@ -326,14 +246,14 @@ async function* mapInLists<T, R>(
         const { isFailure } = group;
         // What came before it is yielded first.
         if (isFailure && stopOnError && list.length > 0) break;
-        const outcome = group.take();
+        const failure = isFailure ? group.take() : undefined;
+        const count = isFailure ? 1 : group.takeValues(list, ordered ? longest : list.length + 1);
         if (!ordered || group.isEmpty) queue.shift();
-        handedOn++;
-        if (isFailure) failures.push(errorOf(outcome));
-        else done++;
+        handedOn += count;
+        if (isFailure) failures.push(errorOf(failure));
+        else done += count;
         onProgress?.({ done, failed: failures.length, inFlight: started - handedOn, total });
-        if (!isFailure) list.push(outcome as R);
-        else if (stopOnError) throw placed(outcome);
+        if (isFailure && stopOnError) throw placed(failure);
         group = queue.peek();
       } while (list.length < longest && group?.isReady === true && !isToFill());
       if (list.length > 0) yield list;

@@ -48,7 +48,7 @@ function make(options: { most?: number; microseconds?: number; refuses?: boolean
     groups.push(outcomes);
     return {
       add: () => outcomes.push("open") - 1,
-      succeeded: (index, value) => (outcomes[index] = value),
+      succeeded: (first, values) => void outcomes.splice(first, values.length, ...values),
       failed: (index, failure) => (outcomes[index] = errorOf(failure)),
       call: undefined,
     };

@@ -76,7 +76,7 @@ export class CallPacker {
     const index = group.add();
     group.call = this.#options.single(
       item,
-      (value) => group.succeeded(index, value),
+      (value) => group.succeeded(index, [value]),
       (failure) => group.failed(index, failure),
     );
   }
@@ -92,7 +92,7 @@ export class CallPacker {
     const reject = (failure: unknown): void => (pack === undefined ? group.failed(0, failure) : pack.fail(failure));
     try {
       const args = Payload.inMemory(slab, start, end);
-      group.call = this.#options.make(route, args, pack, (value) => group.succeeded(0, value), reject);
+      group.call = this.#options.make(route, args, pack, (value) => group.succeeded(0, [value]), reject);
     } catch (error) {
       reject(fromCaller(error));
     }
