@@ -56,6 +56,7 @@ export {
   findKnown,
   hasDependency,
   ModuleUnavailable,
+  promptVersion,
 } from "./revive/index.ts";
 export {
   type AnyFunction,

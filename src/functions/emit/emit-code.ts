@@ -1,6 +1,7 @@
 import { type CodeSite, positionOf, privateMembersAt } from "../engine/index.ts";
 import { rootRelativeFile } from "../modules/index.ts";
 import type { CodeData } from "../shipment/index.ts";
+import { isPromptFunction } from "../syntax/index.ts";
 import type { EmissionPlan } from "./emission-plan.ts";
 import { emitClass } from "./emit-class.ts";
 import { emitText, slotsOf } from "./emit-text.ts";
@@ -24,11 +25,13 @@ export function emitCode(site: CodeSite, plan: EmissionPlan): CodeData {
   emitText(edits, site, plan, base);
   restoreLines(edits, file, range);
   if (site.form === "class") emitClass(edits, site, base);
+  const text = edits.apply(file.source, range);
   return {
     kind: "code",
     form: site.form,
-    text: edits.apply(file.source, range),
+    text,
     isStrict: site.isStrict,
+    isPrompt: site.form === "expression" && text.startsWith("async") && isPromptFunction(site.unit.node),
     slots: slotsOf(plan, base),
     base,
     url,

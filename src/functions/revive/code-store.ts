@@ -30,6 +30,7 @@ import {
   type PlainData,
   registerRuntimeExports,
   toCodeData,
+  withoutAsync,
 } from "../shipment/index.ts";
 import { type CodeFactory, compileCode } from "./compile-code.ts";
 
@@ -59,6 +60,8 @@ interface StoredCode {
   /** Its size in characters. */
   readonly size: number;
   factory: CodeFactory | undefined;
+  /** Makes functions without promises, if the code is prompt. */
+  promptFactory?: CodeFactory;
 }
 
 /** A requested module: its namespace, or its exports as CommonJS, or why it is not available. */
@@ -120,6 +123,14 @@ export function codeFactory(hash: string): { factory: CodeFactory; dependency: D
   if (code === undefined) throw new Error(`the code ${hash} is not here: it must be sent again`);
   code.factory ??= compileCode(code.data, localUrl(code.data));
   return { factory: code.factory, dependency: code.dependency, data: code.data };
+}
+
+/** Makes functions of the code of that hash that return at once instead of making promises; undefined if it is not prompt. */
+export function promptFactory(hash: string): CodeFactory | undefined {
+  const code = codes.use(hash);
+  if (code?.data.isPrompt !== true) return undefined;
+  code.promptFactory ??= compileCode(withoutAsync(code.data), localUrl(code.data));
+  return code.promptFactory;
 }
 
 /** The module of that hash. Throws when it was not accepted before. */

@@ -1,2 +1,3 @@
 export { assemble, findKnown } from "./assemble.ts";
 export { acceptDependency, findDependency, hasDependency, ModuleUnavailable } from "./code-store.ts";
+export { promptVersion } from "./prompt-version.ts";

@@ -12,6 +12,8 @@ export interface CodeData {
   readonly form: "expression" | "method" | "class";
   readonly text: string;
   readonly isStrict: boolean;
+  /** An async function that never awaits. Its text begins with `async`. Without that word it does the same at once. */
+  readonly isPrompt: boolean;
   /** Names of the captured variables, in the order of the parts that fill them. */
   readonly slots: readonly string[];
   /** The prefix of every name that was added to the text. No name of the user begins with it. */
@@ -52,6 +54,13 @@ export const INSERTED = {
   method: "n",
 } as const;
 
+const ASYNC = "async";
+
+/** The code without the word `async`, at the same place. */
+export function withoutAsync(code: CodeData): CodeData {
+  return { ...code, text: " ".repeat(ASYNC.length) + code.text.slice(ASYNC.length) };
+}
+
 /** Code data as plain data. */
 export function toPlain(code: CodeData): PlainData {
   return { ...code, privateMethods: code.privateMethods.map((method) => ({ ...method })) };
@@ -68,11 +77,13 @@ export function toCodeData(data: PlainData): CodeData {
   if ((form !== "expression" && form !== "method" && form !== "class") || typeof isStrict !== "boolean") {
     throw malformed();
   }
+  const text = textIn(data, "text");
   return {
     kind: "code",
     form,
     isStrict,
-    text: textIn(data, "text"),
+    isPrompt: data["isPrompt"] === true && form === "expression" && text.startsWith(ASYNC),
+    text,
     slots: namesIn(data, "slots"),
     base: textIn(data, "base"),
     url: textIn(data, "url"),

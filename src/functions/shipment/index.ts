@@ -1,6 +1,6 @@
 export { BoundedMap } from "./bounded-map.ts";
 export { type ChangeCheck, entriesOf, watchEntries, watchProperties } from "./change-check.ts";
-export { type CodeData, INSERTED, isRecord, isStringList, toCodeData, toPlain } from "./code-data.ts";
+export { type CodeData, INSERTED, isRecord, isStringList, toCodeData, toPlain, withoutAsync } from "./code-data.ts";
 export { isNotedConstructor, latestConstructors, noteConstructor } from "./constructors.ts";
 export { contentHash, dependencyOf, hashOfFiles } from "./content-hash.ts";
 export { adopt, identified, identify, identityOf, isOwnId, PortableIds, processId } from "./identity.ts";

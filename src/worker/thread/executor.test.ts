@@ -1,3 +1,4 @@
+import { createHook } from "node:async_hooks";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { closeSignals, openSignals, takeArrivedSignals } from "../../call/live-signals.ts";
@@ -858,6 +859,44 @@ describe("a pack", () => {
       ["a", "bad", "c"].map((name, i) => [name, `caller1-${(100 + i).toString(36)}`, `${enter.name}@w-1`]),
     );
     expect([executor.isIdle, executor.runner.live]).toEqual([true, 0]);
+  });
+
+  it("makes no promises for an async routine that never awaits", async () => {
+    const prompt = new RoutineSpec(
+      async (name: string) => (globalThis as unknown as Hooks).executorTest.enter(name),
+      {},
+      false,
+    );
+    const waiting = new RoutineSpec(
+      async (name: string) => (globalThis as unknown as Hooks).executorTest.enter(await Promise.resolve(name)),
+      {},
+      false,
+    );
+    let promises = 0;
+    const made: number[] = [];
+    const hook = createHook({ init: (_id, type) => void (promises += type === "PROMISE" ? 1 : 0) }).enable();
+    hooks.executorTest.enter = (name) => {
+      made.push(promises);
+      if (name === "bad") throw new RangeError("bad");
+      return name;
+    };
+    try {
+      caller.route(prompt, 2).route(waiting, 3).pack(0, 2, ["a", "bad", "c"]).send();
+      await settle();
+      const [first = 0, second, third] = made;
+      expect([second, third]).toEqual([first, first]);
+      caller.pack(1, 3, ["d", "bad", "f"]).send();
+      await settle();
+      expect(caller.outcomes).toEqual(
+        [0, 1].flatMap((id) => [
+          ["result", id, id === 0 ? "a" : "d", 1],
+          ["raised", id, new RangeError("bad"), 2],
+          ["result", id, id === 0 ? "c" : "f", 3],
+        ]),
+      );
+    } finally {
+      hook.disable();
+    }
   });
 
   it("has results of calls that follow each other sent in one frame", async () => {

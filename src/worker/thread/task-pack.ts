@@ -188,7 +188,7 @@ export class TaskPack {
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
-      const fn = routine.function() as TaskFunction;
+      const fn = routine.packFunction() as TaskFunction;
       const args = argumentList(session.decoder.decode(this.#args.buffer, start, end), routine.name);
       // Callers send no signals in packs. If one does, its signals must not be taken for those of the next task.
       takeArrivedSignals();
