@@ -27,7 +27,11 @@ const LEFT_SIZE = 64 * 1024;
 /** Views of fewer bytes than this are kept: making one takes 60 ns, a tenth of the time to encode such a value. */
 const SHORT_VIEWS = 64;
 const SHORT_LIMIT = 32;
-const LONE_SURROGATE = /\p{Surrogate}/u;
+/**
+ * Not `\p{Surrogate}`: V8 asks ICU for the characters of a property when the expression is made. Without the two such
+ * expressions that a worker began with it takes 0.2 MB less.
+ */
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
 const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
 

@@ -23,7 +23,6 @@ interface Step {
 
 /** The name of the list of arguments in paths. */
 const ARGUMENTS = "args";
-const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
 /** Turns a refusal into the error for the user: where in `root` the value is, why it cannot travel, and the fix. */
 export function explainRefusal(
@@ -258,7 +257,8 @@ function followProperties(object: object, follow: Follow): void {
 function labelOf(object: object, key: string | symbol): string {
   if (typeof key === "symbol") return `[${String(key)}]`;
   if (Array.isArray(object) && arrayIndex(key) >= 0) return `[${key}]`;
-  return IDENTIFIER.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+  // Made here: a worker that explains nothing does not load the tables of ICU for it. See `LONE_SURROGATE`.
+  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
 function sentence(text: string): string {
