@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BatchWriter } from "./batch-writer.ts";
 import { ChunkAssembly } from "./chunk-assembly.ts";
+import { LimitExceeded } from "./connection-limits.ts";
 import { FrameReader } from "./frame-reader.ts";
 import { writeFrame } from "./frame-writer.ts";
 import { LAST_REQUEST_FIELD, RequestField } from "./index.ts";
@@ -49,6 +50,11 @@ describe("ChunkAssembly", () => {
       if (i % 2 === 0) assembly.take(1, 6 * MIB);
       else assembly.drop(1);
     }
+  });
+
+  it("takes a payload that no buffer can hold for one above the limit, on every version of Node.js", () => {
+    const assembly = new ChunkAssembly(LIMITS);
+    expect(() => assembly.add(chunk(1, Buffer.alloc(10), 2 ** 50))).toThrow(LimitExceeded);
   });
 
   it("refuses more than was announced, and the end of what is not complete", () => {

@@ -108,12 +108,13 @@ export class ChunkAssembly implements Unfinished {
   }
 
   #begin(id: number, total: number): Assembly {
-    if (total === 0 || total > constants.MAX_LENGTH) {
-      throw new MalformedFrame(`payload ${id} of ${total} bytes is not between 1 and ${constants.MAX_LENGTH}`);
-    }
     const { maxUnfinishedPayloads, maxUnfinishedBytes } = this.#limits;
+    // First: how long a buffer can be depends on the version of Node.js, and what becomes of the caller must not.
     if (total > maxUnfinishedBytes) {
       throw new LimitExceeded("maxUnfinishedBytes", maxUnfinishedBytes, `bytes in one payload: it has ${total}`);
+    }
+    if (total === 0 || total > constants.MAX_LENGTH) {
+      throw new MalformedFrame(`payload ${id} of ${total} bytes is not between 1 and ${constants.MAX_LENGTH}`);
     }
     if (this.#open.size >= maxUnfinishedPayloads) {
       throw new LimitExceeded("maxUnfinishedPayloads", maxUnfinishedPayloads, "incomplete payloads");

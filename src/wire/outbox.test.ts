@@ -201,6 +201,5 @@ describe("ChunkAssembly", () => {
     expect(() => assembly.take(1, 3)).toThrow(/2 of 3 bytes/);
     expect(() => assembly.take(8, 1)).toThrow(MalformedFrame);
     expect(() => assembly.add(chunk(2, Uint8Array.of(1), 0))).toThrow(MalformedFrame);
-    expect(() => assembly.add(chunk(2, Uint8Array.of(1), 2 ** 50))).toThrow(MalformedFrame);
   });
 });

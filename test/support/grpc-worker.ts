@@ -57,6 +57,7 @@ export class GrpcStream<O> {
   readonly ended: Promise<StatusObject>;
   readonly #stream: ClientDuplexStream<Buffer, O>;
   readonly #waiting: (() => void)[] = [];
+  #end: StatusObject | undefined;
 
   constructor(stream: ClientDuplexStream<Buffer, O>) {
     this.#stream = stream;
@@ -68,6 +69,7 @@ export class GrpcStream<O> {
     stream.on("error", () => undefined);
     this.ended = new Promise((resolve) => {
       stream.on("status", (end: StatusObject) => {
+        this.#end = end;
         resolve(end);
         for (const wake of this.#waiting.splice(0)) wake();
       });
@@ -80,13 +82,10 @@ export class GrpcStream<O> {
 
   /** The message with this index, once it has come. Rejects when the stream ends before. */
   async message(index: number): Promise<O> {
-    let end: StatusObject | undefined;
-    void this.ended.then((status) => {
-      end = status;
-    });
     for (;;) {
       const message = this.received[index];
       if (message !== undefined) return message;
+      const end = this.#end;
       if (end !== undefined) throw new Error(`the stream ended with ${status[end.code]}: ${end.details}`);
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }

@@ -222,9 +222,10 @@ export class WorkerService {
       else if (culprit.session === session.number) this.#endLost(session, reason, culprit.id);
       else this.#endLost(session, `${reason} (a task of another caller)`);
     }
-    if (this.#state !== "serving") return;
+    // Also while other threads start: nobody would answer its callers later.
+    if (this.#state === "stopping") return;
     lane?.replace().catch((error: unknown) => {
-      if (this.#state === "serving") this.#options.broken(messageOf(error));
+      if (this.#state !== "stopping") this.#options.broken(messageOf(error));
     });
   }
 

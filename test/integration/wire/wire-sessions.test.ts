@@ -45,8 +45,8 @@ function framed(message: Uint8Array): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-async function openSession(): Promise<GrpcStream<Response>> {
-  const session = client.open(Worker.method.dispatch);
+async function openSession(through = client): Promise<GrpcStream<Response>> {
+  const session = through.open(Worker.method.dispatch);
   session.send(hello());
   await session.message(0);
   return session;
@@ -172,7 +172,6 @@ describe("a session", () => {
 
   test.each<[string, Uint8Array]>([
     ["more of a payload than announced", request({ chunks: [{ id: 1, total: 4n, data: new Uint8Array(5) }] })],
-    ["a payload larger than memory", request({ chunks: [{ id: 1, total: 2n ** 50n, data: new Uint8Array(5) }] })],
     ["less of a payload than its task says", brokenTask({ id: 1, chunked: 100n })],
     ["a frame that reaches past its message", Uint8Array.of(0x12, 0x7f, 0x08)],
     ["a wire type that does not exist", Uint8Array.of(0x17, 0x01)],
@@ -181,11 +180,28 @@ describe("a session", () => {
     const session = await openSession();
     session.send(bytes);
     const { code, details } = await session.ended;
-    expect(code).not.toBe(status.OK);
+    expect(code).toBe(status.INVALID_ARGUMENT);
     expect(details).not.toBe("");
     other.send(request({ tasks: [{ id: 1, route: 42, sequence: 1n }] }));
     await other.message(1);
     other.cancel();
+    await expectUnharmed();
+  });
+
+  test("that sends a payload larger than memory is ended with all others of its connection, and nobody else notices", async () => {
+    using reckless = new GrpcWorker(worker.address, { "grpc.use_local_subchannel_pool": 1 });
+    const elsewhere = await openSession();
+    const other = await openSession(reckless);
+    const session = await openSession(reckless);
+    session.send(request({ chunks: [{ id: 1, total: 2n ** 50n, data: new Uint8Array(5) }] }));
+    const { code, details } = await session.ended;
+    expect(code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(details).toMatch(/maxUnfinishedBytes/);
+    await other.ended;
+    await expect(other.message(1)).rejects.toThrow(/the stream ended with (?!OK)/);
+    elsewhere.send(request({ tasks: [{ id: 1, route: 42, sequence: 1n }] }));
+    await elsewhere.message(1);
+    elsewhere.cancel();
     await expectUnharmed();
   });
 
