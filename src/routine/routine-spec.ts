@@ -10,6 +10,7 @@ import {
   type ShippingPolicy,
   writtenName,
 } from "../functions/index.ts";
+import { SharedContent } from "../sharing/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
 import { isInTaskThread } from "./call-context.ts";
 import { warnOfLargeCapture, warnOfSettings, warnOfSource } from "./capture-warnings.ts";
@@ -204,6 +205,7 @@ export class RoutineSpec {
       name: this.name,
       code,
       dependencies,
+      sharesNothing: !dependencies.some(({ source }) => source instanceof SharedContent),
       weak,
       streams: this.streams,
       method: this.method,
