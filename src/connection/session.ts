@@ -2,7 +2,6 @@ import { type Call, type EarlyValue, type PoolReference, packCalls, type Recipie
 import { RpcError, WorkerLost } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
-import type { TaskCost } from "../routine/index.ts";
 import {
   type CallerLimits,
   ChunkField,
@@ -21,6 +20,7 @@ import {
   type Welcome,
 } from "../wire/index.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
+import { EndedTasks } from "./ended-tasks.ts";
 import { errorForStatus } from "./error-classes.ts";
 import { OutcomeDelivery, remake } from "./outcome-delivery.ts";
 import { PeerTerms } from "./peer-terms.ts";
@@ -63,8 +63,7 @@ export class Session implements TaskSession {
   readonly welcome: Promise<Welcome>;
   #state: "opening" | "open" | "closed" = "opening";
   #willProgress = false;
-  /** The tasks that ended since the worker last reported its pace, by routine. */
-  readonly #endedTasks = new Map<TaskCost, number>();
+  readonly #endedTasks = new EndedTasks();
 
   constructor(
     channel: GrpcChannel,
@@ -241,14 +240,10 @@ export class Session implements TaskSession {
     this.#events.progressed(this);
   }
 
-  /**
-   * The worker reports the time that each task kept the thread busy. If tasks of several routines ended, it counts for
-   * all of them.
-   */
+  /** The worker reports the time that each task kept the thread busy. */
   #paced(taskUs: number, costUs: number): void {
     this.window.pace(taskUs);
-    for (const [cost, tasks] of this.#endedTasks) cost.add(tasks, costUs > 0 ? costUs : taskUs);
-    this.#endedTasks.clear();
+    this.#endedTasks.measured(costUs > 0 ? costUs : taskUs);
   }
 
   /** Sends a shared value, and counts it for the pool of a call that uses it. */
@@ -318,7 +313,7 @@ export class Session implements TaskSession {
     if (kind !== ResponseField.yielded) {
       const ended = kind === ResponseField.result ? Math.max(1, frame.count(OutcomeField.items)) : 1;
       const cost = call?.route.cost;
-      if (cost !== undefined) this.#endedTasks.set(cost, (this.#endedTasks.get(cost) ?? 0) + ended);
+      if (cost !== undefined) this.#endedTasks.add(cost, ended);
       this.#tasks.ended(task, ended);
       if (task.left <= 0 || frame.integer(OutcomeField.item) === 0) this.#release(task);
     }

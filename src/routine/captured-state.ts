@@ -46,12 +46,35 @@ export function capturedState(fn: object, policy: ShippingPolicy = {}, own: Ship
   const walk = new StateWalk(policy);
   walk.visit(fn, own);
   walk.run();
-  const { checks, isMutable, isOpaque } = walk;
-  return {
-    isMutable,
-    isConstant: !isMutable && !isOpaque && checks.length === 0,
-    isUnchanged: () => !isOpaque && checks.every((isSame) => isSame()),
-  };
+  return new ExaminedState(walk);
+}
+
+/**
+ * Asked at each call. Fields and lists instead of closures, because with very many routines nothing of them is in the caches of the
+ * processor: each object on the way is waited for. (1000 routines called in turn: with `Route.sharesNothing`, 2.4 instead of 2.9 us
+ * for the caller of each call, medians of three runs in turns on a busy machine.)
+ */
+class ExaminedState implements CapturedState {
+  readonly isMutable: boolean;
+  readonly isConstant: boolean;
+  readonly #isOpaque: boolean;
+  readonly #bare: readonly object[];
+  readonly #checks: readonly ChangeCheck[];
+
+  constructor({ bare, checks, isMutable, isOpaque }: StateWalk) {
+    this.isMutable = isMutable;
+    this.isConstant = !isMutable && !isOpaque && bare.length === 0 && checks.length === 0;
+    this.#isOpaque = isOpaque;
+    this.#bare = bare;
+    this.#checks = checks;
+  }
+
+  isUnchanged(): boolean {
+    if (this.#isOpaque) return false;
+    for (const object of this.#bare) if (Object.keys(object).length > 0) return false;
+    for (const isSame of this.#checks) if (!isSame()) return false;
+    return true;
+  }
 }
 
 const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set([
@@ -65,6 +88,8 @@ const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set([
 
 class StateWalk {
   readonly checks: ChangeCheck[] = [];
+  /** Functions and prototypes without properties of their own besides those of the engine. */
+  readonly bare: object[] = [];
   isMutable = false;
   /** Something in it does not show whether it has changed. */
   isOpaque = false;
@@ -150,7 +175,7 @@ class StateWalk {
   #watchFunction(object: object): void {
     const isUsual = Reflect.ownKeys(object).every((key) => STANDARD_KEYS.has(key));
     if (isUsual && !(typeof object === "function" && isClass(object))) {
-      this.checks.push(() => Object.keys(object).length === 0);
+      this.bare.push(object);
     } else this.checks.push(watchProperties(object));
   }
 

@@ -10,6 +10,8 @@ export interface Route {
   /** The encoded function. */
   readonly code: Uint8Array;
   readonly dependencies: readonly Dependency[];
+  /** No shared value is among the dependencies: calls need not look for one. */
+  readonly sharesNothing?: boolean;
   /** The weak collections that the function captured: their entries for objects of a call travel with the call. */
   readonly weak: readonly WeakCollection[];
   readonly streams: boolean;

@@ -53,6 +53,35 @@ describe("TaskCost", () => {
     expect(cost.run(200)).toBe(4);
   });
 
+  it("tells messages by all of their tasks, of whatever routine", () => {
+    const cost = new TaskCost();
+    for (const all of DIFFERENT) {
+      cost.count(1);
+      cost.measured(4 + 500 / all, all);
+    }
+    expect(cost.run(200)).toBeGreaterThan(40);
+    expect(cost.run(200)).toBeLessThan(60);
+  });
+
+  it("adds up what was counted of a message, and takes a message without its tasks for none", () => {
+    const cost = new TaskCost();
+    cost.measured(2000, 10);
+    cost.count(3);
+    cost.count(2);
+    cost.measured(10, 20);
+    cost.measured(2000, 10);
+    expect(cost.run(200)).toBe(20);
+  });
+
+  it("soon forgets the first readings, in which the code is compiled", () => {
+    const cost = new TaskCost();
+    for (let i = 0; i < 2; i++) cost.add(1, 900);
+    for (let i = 0; i < 14; i++) cost.add(1, 4);
+    expect(cost.run(200)).toBeGreaterThan(40);
+    cost.add(1, 900);
+    expect(cost.run(200)).toBeLessThan(10);
+  });
+
   it("forgets what was", () => {
     const cost = costOf(5000, 0, DIFFERENT);
     expect(cost.run(200)).toBe(1);

@@ -1,5 +1,11 @@
 /** Factor by which the weight of earlier readings in the mean shrinks with each new one. */
 const KEPT = 127 / 128;
+/**
+ * The same for the first readings, and how many those are. They include compiling the code, once in each thread: after 200 calls
+ * each, 1000 trivial routines still seemed to take 5 to 10 us a call, and woke two threads for 100 calls.
+ */
+const KEPT_AT_FIRST = 1 / 2;
+const FIRST = 16;
 /** A task of this many microseconds is worth a thread by itself. Waking a thread takes 50 to 500. */
 const LONG_US = 1000;
 /** Readings of messages of one size before they count, and readings of other sizes after which they count no more. */
@@ -35,23 +41,41 @@ export class TaskCost {
   readonly #sizes: (SizeClass | undefined)[] = [];
   /** How long one more task takes; undefined if that must be found out. */
   #more: number | undefined;
+  /** Its tasks in the message that is being read. */
+  #counted = 0;
 
-  /** Adds a reading: a message of `tasks` tasks, each of which took this long. */
-  add(tasks: number, microseconds: number): void {
-    const time = tasks * microseconds;
-    this.#tasks = this.#tasks * KEPT + tasks;
-    this.#time = this.#time * KEPT + time;
+  /** So many tasks of the message that is being read belong to this routine. Call `measured` when all have been counted. */
+  count(tasks: number): void {
+    this.#counted += tasks;
+  }
+
+  /** Adds a reading of the tasks that were counted, if there are any, in a message of `all` tasks. */
+  measured(microseconds: number, all: number): void {
+    const tasks = this.#counted;
+    this.#counted = 0;
+    if (tasks > 0) this.add(tasks, microseconds, all);
+  }
+
+  /**
+   * Adds a reading: a message of `all` tasks, `tasks` of them of this routine, each of which took this long. With the tasks of
+   * this routine for its size, a message of one call each of 100 routines would look like 100 messages of one.
+   */
+  add(tasks: number, microseconds: number, all = tasks): void {
+    const time = all * microseconds;
+    const kept = this.#readings < FIRST ? KEPT_AT_FIRST : KEPT;
+    this.#tasks = this.#tasks * kept + tasks;
+    this.#time = this.#time * kept + tasks * microseconds;
     this.#more = undefined;
     this.#readings++;
-    const place = 31 - Math.clz32(tasks);
+    const place = 31 - Math.clz32(all);
     const size = this.#sizes[place];
     if (size === undefined || this.#readings - size.last > FRESH) {
-      this.#sizes[place] = { typical: time, tasks, readings: 1, last: this.#readings };
+      this.#sizes[place] = { typical: time, tasks: all, readings: 1, last: this.#readings };
       return;
     }
     size.last = this.#readings;
     const step = 1 / Math.min(++size.readings, STEPS);
-    size.tasks += (tasks - size.tasks) * step;
+    size.tasks += (all - size.tasks) * step;
     if (time > size.typical) size.typical = Math.min(time, size.typical * (1 + step));
     else size.typical = Math.max(time, size.typical / (1 + step));
   }

@@ -318,7 +318,8 @@ function watchFirst(call: Call, spec: RoutineSpec): void {
 
 /** Keeps the shared values that a call needs until it has ended, even if their handles are disposed of. */
 function holdShared(call: Call): void {
-  call.hold(call.route.dependencies);
+  const { route } = call;
+  if (route.sharesNothing !== true) call.hold(route.dependencies);
   if (call.extras?.dependencies !== undefined) call.hold(call.extras.dependencies);
 }
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { makeCall, makeScheduler, numbers } from "../../../test/support/fake-workers.ts";
 import type { Call } from "../../call/call.ts";
+import { TaskCost } from "../../routine/task-cost.ts";
 import { CallQueue } from "./call-queue.ts";
 
 const { scheduler } = makeScheduler([]);
@@ -42,6 +43,26 @@ describe("CallQueue", () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  it("estimates a run by what its calls take together, and has none where a call takes long or was not measured", () => {
+    const runOf = (...durations: (number | undefined)[]): number => {
+      const queue = new CallQueue();
+      for (const duration of durations) {
+        const call = makeCall(scheduler);
+        const cost = new TaskCost();
+        if (duration !== undefined) cost.add(1, duration);
+        call.route = { ...call.route, cost };
+        queue.push(call);
+      }
+      return queue.run(200);
+    };
+    expect(runOf(2, 2, 2, 2)).toBe(100);
+    // 24 us for two of them.
+    expect(runOf(4, 20, 4, 20)).toBe(16);
+    expect(runOf(2, 2, 200)).toBe(1);
+    expect(runOf(2, 2, undefined)).toBe(1);
+    expect(runOf()).toBe(1);
   });
 
   it("leaves alone a call that is not in it, or no more", () => {

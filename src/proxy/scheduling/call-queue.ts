@@ -17,15 +17,23 @@ export class CallQueue {
     return this.#size;
   }
 
-  /** How many of the waiting calls take `time` microseconds together, by the durations of earlier calls; at least 1. */
+  /**
+   * How many of the waiting calls take `time` microseconds together, by the durations of earlier calls; at least 1, and 1 if one
+   * of those that wait longest takes that long, or has not been measured.
+   */
   run(time: number): number {
-    let run = Number.POSITIVE_INFINITY;
+    let looks = 0;
+    let parts = 0;
     const end = Math.min(this.#head + MOST_LOOKS, this.#calls.length);
-    for (let i = this.#head; i < end && run > 1; i++) {
+    for (let i = this.#head; i < end; i++) {
       const call = this.#calls[i];
-      if (call !== undefined) run = Math.min(run, (call.route.cost?.run(time) ?? 1) / call.size);
+      if (call === undefined) continue;
+      const run = (call.route.cost?.run(time) ?? 1) / call.size;
+      if (run <= 1) return 1;
+      looks++;
+      parts += 1 / run;
     }
-    return Number.isFinite(run) ? Math.max(1, Math.floor(run)) : 1;
+    return looks === 0 ? 1 : Math.max(1, Math.floor(looks / parts));
   }
 
   /** Whether the call that waits longest is a pack. */
