@@ -1,4 +1,3 @@
-import { Payload } from "../wire/index.ts";
 import type { Call } from "./call.ts";
 import { CallPack, callsPerPack, MOST_PACK_BYTES, type PackSink } from "./call-pack.ts";
 import { rejectAtCallSite } from "./remote-failure.ts";
@@ -81,7 +80,7 @@ function join(calls: readonly Call[], first: number, end: number): Call {
   }
   const resolvers: ((value: unknown) => void)[] = [];
   const joined = head.joined(new CallPack(lengths, new JoinedCallers(resolvers), true));
-  joined.args = Payload.inMemory(head.args.buffer, head.argsStart, (calls[end - 1] as Call).argsEnd);
+  joined.setArgs(head.args.buffer, head.argsStart, (calls[end - 1] as Call).argsEnd);
   for (let i = first; i < end; i++) resolvers.push((calls[i] as Call).handOver());
   return joined;
 }
