@@ -32,18 +32,20 @@ async function queued(pool, size) {
   });
 }
 
-/** Every routine is known to the workers, and then each is called in turn. */
+/**
+ * Each routine is called in turn. Before, so often that every worker has its code, and that it is known how long it takes: after one
+ * call of each, half of the calls that count would send and compile code.
+ */
 async function routines(pool, size) {
   const all = Array.from({ length: size }, (_, i) => routine(async (x) => x + i));
-  for (let at = 0; at < size; at += 100) {
-    await Promise.all(all.slice(at, at + 100).map((fn) => pool.dispatch(fn, 0)));
-  }
-  const calls = 20_000;
-  return await cpuOf(calls, async () => {
+  const call = async (calls) => {
     for (let at = 0; at < calls; at += 100) {
       await Promise.all(Array.from({ length: 100 }, (_, i) => pool.dispatch(all[(at + i) % size], 1)));
     }
-  });
+  };
+  await call(Math.max(20_000, 20 * size));
+  const calls = 100_000;
+  return await cpuOf(calls, () => call(calls));
 }
 
 /** All streams are opened, and then each is pulled in turn. */

@@ -1,4 +1,3 @@
-import { Payload } from "../wire/index.ts";
 import type { Call } from "./call.ts";
 import { CallPack, callsPerPack, MOST_PACK_BYTES, type PackSink } from "./call-pack.ts";
 import { rejectAtCallSite } from "./remote-failure.ts";
@@ -62,9 +61,9 @@ function follows(call: Call, last: Call, head: Call): boolean {
   return (
     call.route === head.route &&
     call.sequence === last.sequence + 1 &&
-    call.args.buffer === head.args.buffer &&
-    call.args.start === last.args.end &&
-    call.args.end - head.args.start <= MOST_PACK_BYTES &&
+    call.argsBuffer === head.argsBuffer &&
+    call.argsStart === last.argsEnd &&
+    call.argsEnd - head.argsStart <= MOST_PACK_BYTES &&
     call.isPlain &&
     call.pool === head.pool &&
     call.owner === head.owner &&
@@ -75,10 +74,13 @@ function follows(call: Call, last: Call, head: Call): boolean {
 function join(calls: readonly Call[], first: number, end: number): Call {
   const head = calls[first] as Call;
   const lengths: number[] = [];
-  for (let i = first; i < end; i++) lengths.push((calls[i] as Call).args.length);
+  for (let i = first; i < end; i++) {
+    const { argsStart, argsEnd } = calls[i] as Call;
+    lengths.push(argsEnd - argsStart);
+  }
   const resolvers: ((value: unknown) => void)[] = [];
   const joined = head.joined(new CallPack(lengths, new JoinedCallers(resolvers), true));
-  joined.args = Payload.inMemory(head.args.buffer, head.args.start, (calls[end - 1] as Call).args.end);
+  joined.setArgs(head.args.buffer, head.argsStart, (calls[end - 1] as Call).argsEnd);
   for (let i = first; i < end; i++) resolvers.push((calls[i] as Call).handOver());
   return joined;
 }

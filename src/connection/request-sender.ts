@@ -63,22 +63,23 @@ export class RequestSender {
     const { route, pool, extras } = call;
     if (!this.#routes.has(route.number)) this.#announceRoute(call);
     if (pool !== undefined && this.#pools.get(pool.number) !== pool.version) this.#announcePool(pool);
-    const { args, sequence } = call;
+    const { argsBuffer: buffer, argsStart, argsEnd, sequence } = call;
     const poolNumber = pool?.number ?? 0;
     if (call.pack !== undefined) {
+      const { args } = call;
       const place = { bytes: args.buffer.subarray(args.start, args.end) };
       writeTask(writer, id, route.number, place, sequence, { pool: poolNumber, items: call.pack.lengths });
       this.#written(task);
       return;
     }
     if (
-      !args.isStored &&
+      buffer !== undefined &&
       extras === undefined &&
       call.signals === undefined &&
       call.stream === undefined &&
-      args.length <= STORE_FROM_BYTES
+      argsEnd - argsStart <= STORE_FROM_BYTES
     ) {
-      writePlainTask(writer, id, route.number, args.buffer, args.start, args.end, sequence, poolNumber);
+      writePlainTask(writer, id, route.number, buffer, argsStart, argsEnd, sequence, poolNumber);
       this.#written(task);
       return;
     }
@@ -98,7 +99,7 @@ export class RequestSender {
       task.message = this.#outbox.nextMessage;
       if (task.isInTransfer) this.#transferred(task);
       else this.#window.sent(1);
-      if (!("file" in place)) this.#window.load(task, args.length);
+      if (!("file" in place)) this.#window.load(task, argsEnd - argsStart);
       if (call.stream !== undefined) {
         writeCredit(writer, id, 1 + (prefetch ?? 0));
         call.stream.opened();

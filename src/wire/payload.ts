@@ -97,6 +97,11 @@ export class Payload {
     return typeof this.#origin === "object";
   }
 
+  /** Whether it is a part of a buffer that may have others, and nothing else. */
+  get isPart(): boolean {
+    return this.#origin === undefined && this !== Payload.NONE;
+  }
+
   /** Whether reading it at once would block the event loop for too long. */
   get isLarge(): boolean {
     return this.isStored && this.length > LARGE_BYTES;

@@ -24,7 +24,7 @@ import {
 } from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
 import { dumpWith, type EncodedValue, functionPort, jsonSerializer, ValueEncoder } from "../../values/index.ts";
-import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
+import { STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { CallPacker } from "./call-packer.ts";
@@ -274,14 +274,17 @@ export class RoutineCaller {
    * while they wait. Not for calls that may be tried again after a worker was lost: nobody knows whether it has read
    * them.
    */
-  #keep(bytes: EncodedValue, options: CallOptions | undefined): Payload {
+  #keep(call: Call, bytes: EncodedValue, options: CallOptions | undefined): void {
     if (bytes.length > STORE_FROM_BYTES && options?.idempotent !== true && this.#scheduler.sharesFiles) {
       const stored = storePayload(payloadFiles, bytes);
-      if (stored !== undefined) return stored;
+      if (stored !== undefined) {
+        call.args = stored;
+        return;
+      }
     }
     this.#staging.store(bytes);
     const { slab, start, end } = this.#staging;
-    return Payload.inMemory(slab, start, end);
+    call.setArgs(slab, start, end);
   }
 
   /** Gives a call its encoded arguments. Returns what they depend on. */
@@ -305,7 +308,7 @@ export class RoutineCaller {
       signals = closeSignals();
     }
     const dependencies = serializer === undefined ? encoder.takeDependencies() : [];
-    call.args = this.#keep(bytes, options);
+    this.#keep(call, bytes, options);
     call.signals = signals;
     return dependencies;
   }
