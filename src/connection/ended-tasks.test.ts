@@ -26,7 +26,7 @@ describe("EndedTasks", () => {
     const costs = [new TaskCost(), new TaskCost()];
     const ended = new EndedTasks();
     const totals: number[] = [];
-    for (const cost of costs) cost.add = (_tasks, _microseconds, all = 0) => totals.push(all);
+    for (const cost of costs) cost.add = (_tasks, _microseconds, all) => totals.push(all ?? 0);
     for (let i = 0; i < 20_000; i++) ended.add(costs[i % 2] as TaskCost, 1);
     ended.measured(5);
     expect(totals.length).toBe(2);
