@@ -97,6 +97,22 @@ describe("calls that take next to no time", () => {
     }
   });
 
+  it("go to other threads after very many rounds", async () => {
+    const members = makeMembers(3);
+    const { scheduler } = makeScheduler(members);
+    const busy = new Set<FakeMember>();
+    for (let round = 0; round < 40_000 && busy.size < members.length; round++) {
+      submit(scheduler, trivial, 2);
+      scheduler.distribute();
+      for (const member of members) {
+        if (member.session.inFlight === 0) continue;
+        busy.add(member);
+        answer(member);
+      }
+    }
+    expect(busy.size).toBe(3);
+  });
+
   it("go to all threads evenly when there are more of them than that", async () => {
     const members = makeMembers(4);
     const { scheduler } = makeScheduler(members);
