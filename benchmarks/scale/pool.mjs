@@ -1,12 +1,12 @@
 // What a call costs as numbers grow: waiting calls, routines, open streams, workers.
 //
-//   npm run build && node benchmarks/scale/pool.mjs [--quick] [queued|routines|streams|workers ...]
+//   npm run build && node benchmarks/scale/pool.mjs [--quick] [queued|promises|routines|streams|workers ...]
 import { routine, WorkerPool } from "wool-ts";
 import { formatPlot, growthOf, median } from "./growth.mjs";
 
 const quick = process.argv.includes("--quick");
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
-const ROUNDS = quick ? 1 : 3;
+const ROUNDS = quick ? 1 : 9;
 
 const add = routine(async (x, y) => x + y);
 const count = routine(async function* () {
@@ -28,6 +28,34 @@ async function queued(pool, size) {
     for (let i = 0; i < times; i++) {
       const results = await Promise.all(Array.from({ length: size }, () => pool.dispatch(add, 1, 2)));
       if (results.some((result) => result !== 3)) throw new Error("a call gave a wrong answer");
+    }
+  });
+}
+
+/**
+ * As many promises wait, each with a record of the size of a call, and nothing else happens to them: what `queued` costs at the least. The
+ * engine copies what waits when it collects garbage.
+ */
+async function promises(_pool, size) {
+  const times = Math.max(1, 100_000 / size);
+  return await cpuOf(size * times, async () => {
+    for (let i = 0; i < times; i++) {
+      const waiting = [];
+      const all = Array.from(
+        { length: size },
+        () =>
+          new Promise((resolve) => {
+            waiting.push({ resolve, a: waiting, b: waiting, c: 0, d: 1, e: 2, f: 3, g: 4 });
+          }),
+      );
+      for (let at = 0; at < size; at += 1000) {
+        await new Promise((resolve) => setImmediate(resolve));
+        for (let k = at; k < Math.min(size, at + 1000); k++) {
+          waiting[k].resolve(3);
+          waiting[k] = undefined;
+        }
+      }
+      await Promise.all(all);
     }
   });
 }
@@ -73,6 +101,7 @@ async function workers(pool) {
 
 const SWEEPS = {
   queued: { title: "calls made at once", sizes: [1e3, 1e4, 1e5, 1e6], measure: queued },
+  promises: { title: "promises that wait, and no calls", sizes: [1e3, 1e4, 1e5, 1e6], measure: promises },
   routines: { title: "routines, called in turn, 100 at a time", sizes: [1, 100, 1000, 10_000], measure: routines },
   streams: { title: "open streams, pulled in turn, 100 at a time", sizes: [100, 1000, 10_000], measure: streams },
   workers: { title: "worker processes, 400 calls at a time", sizes: [1, 2, 10, 50], measure: workers, spawns: true },
