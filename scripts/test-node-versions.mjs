@@ -11,7 +11,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const ENGINE_TESTS = [
   "src/functions",
   "src/values",
-  ...["bundles", "compile-cache", "decorators", "entries", "references"].map((name) => `test/programs/${name}.test.ts`),
+  ...["bundles", "compile-cache", "debugging", "decorators", "entries", "references"].map(
+    (name) => `test/programs/${name}.test.ts`,
+  ),
   "test/lifecycle/programs.test.ts",
   ...["calls/errors", "calls/routines", "streams/streams-kinds", "wire/wire-sessions"].map(
     (name) => `test/integration/${name}.test.ts`,

@@ -46,7 +46,10 @@ class Rejection {
 
   // oxlint-disable-next-line unicorn/no-thenable -- promises are resolved with it
   then(resolve: (value: never) => void, reject: Reject): void {
-    void Promise.reject(this.#failure).then(undefined, throwAtCallSite).then(resolve, reject);
+    // Not `Promise.reject`: nobody handles that promise when it is made, and debuggers of Node.js 22 stop there.
+    void Promise.resolve()
+      .then(() => throwAtCallSite(this.#failure))
+      .then(resolve, reject);
   }
 }
 

@@ -159,7 +159,7 @@ describe("Next.js", () => {
     expect(build.code, `${build.stdout}${build.stderr}`).toBe(0);
     const server = startProgram(next, { args: ["start", "-p", "0"], cwd: project, env });
     try {
-      await until(() => /Ready in/.test(server.stdout) || server.child.exitCode !== null, "the server is ready");
+      await until(() => /Ready in/.test(server.stdout) || server.end !== undefined, "the server is ready");
       const [, port] = /localhost:(\d+)/.exec(server.stdout) ?? [];
       const response = await fetch(`http://127.0.0.1:${port}/run`);
       expect(await response.json()).toEqual(EXPECTED);

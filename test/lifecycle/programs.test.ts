@@ -27,11 +27,10 @@ class PoolProgram implements Disposable {
   /** Resolves with the workers' processes once the pool is there. */
   async started(): Promise<number[]> {
     const { program } = this;
-    await until(
-      () => program.stdout.includes("\n") || program.child.exitCode !== null,
-      "the program tells of its pool",
-    );
-    const { pids } = JSON.parse(program.stdout.split("\n")[0] ?? "") as { pids: number[] };
+    await until(() => program.stdout.includes("\n") || program.end !== undefined, "the program tells of its pool");
+    const [line = "", ...rest] = program.stdout.split("\n");
+    if (rest.length === 0) throw new Error(`the program told nothing: ${JSON.stringify(program.end)}`);
+    const { pids } = JSON.parse(line) as { pids: number[] };
     this.#pids = pids;
     return pids;
   }

@@ -84,7 +84,7 @@ void main();
     using folder = makeRuntimeFolder();
     const program = startProgram(await project.bundle("wait.ts", "esm"), { env: folder.env });
     try {
-      await until(() => program.stdout.includes("\n") || program.child.exitCode !== null, "the pool has started");
+      await until(() => program.stdout.includes("\n") || program.end !== undefined, "the pool has started");
       const [pid] = JSON.parse(program.stdout) as number[];
       expect(isRunning(pid)).toBe(true);
       expect(folder.leftovers().filter((path) => path.endsWith("wool-worker.mjs"))).toHaveLength(1);

@@ -17,7 +17,7 @@ const PROGRAM = "lifecycle/debugged.mjs";
 test("a debugger stops in the code of a task", async () => {
   const program = startProgram(PROGRAM, { args: ["--inspect=127.0.0.1:0"], input: true });
   try {
-    await until(() => /ws:\/\/\S+/.test(program.stderr) || program.child.exitCode !== null, "the worker listens");
+    await until(() => /ws:\/\/\S+/.test(program.stderr) || program.end !== undefined, "the worker listens");
     const [url = ""] = /ws:\/\/\S+/.exec(program.stderr) ?? [];
     using client = await DebuggerClient.connect(url);
     // The tasks are in a thread of the process. As editors do, ask for it and talk to it through the process.
@@ -61,7 +61,7 @@ test.each(["uncaught", "all"])("calls work with a debugger that stops at %s erro
     input: true,
   });
   try {
-    await until(() => /ws:\/\/\S+/.test(program.stderr) || program.child.exitCode !== null, "the program listens");
+    await until(() => /ws:\/\/\S+/.test(program.stderr) || program.end !== undefined, "the program listens");
     const [url = ""] = /ws:\/\/\S+/.exec(program.stderr) ?? [];
     using client = await DebuggerClient.connect(url);
     const pauses: unknown[] = [];
@@ -73,7 +73,7 @@ test.each(["uncaught", "all"])("calls work with a debugger that stops at %s erro
     await client.send("Debugger.enable");
     await client.send("Debugger.setPauseOnExceptions", { state });
     program.child.stdin?.write("\n");
-    await until(() => program.stdout.includes("\n") || program.child.exitCode !== null, "the calls have ended");
+    await until(() => program.stdout.includes("\n") || program.end !== undefined, "the calls have ended");
     expect(JSON.parse(program.stdout)).toEqual({
       captured: [true, 6],
       passed: [true, true, 7],

@@ -117,7 +117,7 @@ describe("a pool in a thread that is terminated", () => {
     using folder = makeRuntimeFolder();
     const program = startProgram("lifecycle/pool-in-thread.mjs", { env: folder.env });
     try {
-      await until(() => program.stdout.includes("\n") || program.child.exitCode !== null, "the thread has ended");
+      await until(() => program.stdout.includes("\n") || program.end !== undefined, "the thread has ended");
       const pids = JSON.parse(program.stdout) as number[];
       expect(pids).toHaveLength(2);
       await until(() => !pids.some(isRunning), "the workers have ended");

@@ -9,6 +9,8 @@ export interface Program {
   readonly stderr: string;
   /** Resolves when the program has ended and its output is complete. */
   readonly ended: Promise<ProgramEnd>;
+  /** How it has ended, if its output is complete: that may take longer than the end of the process. */
+  readonly end: ProgramEnd | undefined;
 }
 
 /** How a program ended. */
@@ -62,9 +64,13 @@ export function startProgram(name: string, options: ProgramOptions = {}): Progra
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
+  let end: ProgramEnd | undefined;
   const ended = new Promise<ProgramEnd>((resolve, reject) => {
     child.on("error", reject);
-    child.on("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
+    child.on("close", (code, signal) => {
+      end = { code, signal, stdout, stderr };
+      resolve(end);
+    });
   });
   return {
     child,
@@ -75,6 +81,9 @@ export function startProgram(name: string, options: ProgramOptions = {}): Progra
       return stderr;
     },
     ended,
+    get end() {
+      return end;
+    },
   };
 }
 
