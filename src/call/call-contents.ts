@@ -33,6 +33,7 @@ export abstract class CallContents {
   pool: PoolReference | undefined;
   /** Set if it is a pack of calls. */
   readonly pack: CallPack | undefined;
+  /** Undefined for most calls. */
   protected rest: CallRest | undefined;
   /** The arguments: where they are in a buffer, or their payload if they are in a store. */
   #args: Uint8Array | Payload = Payload.EMPTY.buffer;
@@ -45,6 +46,7 @@ export abstract class CallContents {
     this.pack = pack;
   }
 
+  /** Makes `rest`, if there is none. */
   protected more(): CallRest {
     this.rest ??= new CallRest();
     return this.rest;
